@@ -1,0 +1,1 @@
+"""What is computed: inputs, masks, the oracle, agreement, and the backends."""

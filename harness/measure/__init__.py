@@ -1,0 +1,1 @@
+"""How a cell is measured: clock, memory, kernel record, ceilings, machine."""

@@ -1,0 +1,1 @@
+"""Who measures: the worker process and the pools that give it work."""

@@ -1,0 +1,1 @@
+"""What people see: tables, figures, Markdown, the terminal summary."""
