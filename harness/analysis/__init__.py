@@ -1,0 +1,1 @@
+"""What the measurements mean: pure statistics, fits and verdicts, without torch."""

@@ -1,0 +1,3 @@
+"""The backends: one file per family, one import line each."""
+
+from harness.attention.backend import BACKENDS as BACKENDS

@@ -1,0 +1,72 @@
+"""Inputs: seeded query, key and value of a case, and its masks, the same bits for every backend."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import torch
+
+from harness.attention.masks import keep_mask
+from harness.case import Case
+
+
+@dataclass
+class Inputs:
+    """Hold query [B, H, Tq, Dk], key [B, Hkv, Tk, Dk] and value [B, Hkv, Tk, Dv].
+
+    `keep()` and `bias()` build an explicit mask and add its bytes to `mask_bytes`, so that a
+    backend which needs one is charged for it. Take a `fresh()` copy for each backend.
+    """
+
+    case: Case
+    query: torch.Tensor
+    key: torch.Tensor
+    value: torch.Tensor
+    mask_bytes: int = field(default=0)
+
+    def fresh(self) -> Inputs:
+        """Return a copy that shares the tensors and counts its own mask bytes."""
+        return replace(self, mask_bytes=0)
+
+    @property
+    def scale(self) -> float:
+        """1 / sqrt(dim_key), the factor of the scores before the mask."""
+        return float(self.case.dim_key) ** -0.5
+
+    def keep(self) -> torch.Tensor | None:
+        """Return a boolean mask [B or 1, 1, Tq, Tk], True where a query may look; None if full."""
+        if self.case.mask == "full":
+            return None
+        mask = keep_mask(self.case, device=self.query.device)
+        self.mask_bytes += mask.numel() * mask.element_size()
+        return mask
+
+    def bias(self) -> torch.Tensor | None:
+        """Return an additive mask in the inputs' dtype: 0 where kept, -inf where not."""
+        keep = self.keep()
+        if keep is None:
+            return None
+        bias = torch.zeros(keep.shape, dtype=self.query.dtype, device=keep.device)
+        bias.masked_fill_(~keep, float("-inf"))
+        self.mask_bytes += bias.numel() * bias.element_size() - keep.numel()
+        return bias
+
+
+def make_inputs(case: Case, *, seed: int = 0) -> Inputs:
+    """Draw standard normal query, key and value for a case from one seed.
+
+    Drawn in float32 on the CPU and then cast and moved, so that every device and every dtype
+    sees the same numbers. Never zeros: zeros agree with everything.
+    """
+    generator = torch.Generator().manual_seed(seed)
+
+    def draw(heads: int, length: int, dim: int) -> torch.Tensor:
+        tensor = torch.randn(case.batch, heads, length, dim, generator=generator)
+        return tensor.to(device=case.device, dtype=getattr(torch, case.dtype))
+
+    return Inputs(
+        case=case,
+        query=draw(case.heads, case.length_query, case.dim_key),
+        key=draw(case.heads_kv, case.length_key, case.dim_key),
+        value=draw(case.heads_kv, case.length_key, case.dim_value),
+    )
