@@ -1,0 +1,230 @@
+"""Store: where a run lies on disk; the only place beside the doors that touches files."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from harness.record import COLUMNS, SCHEMA_VERSION, Record
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+JOURNAL, FACTS, LATEST = "journal.jsonl", "run.json", "LATEST"
+PANDAS_TYPES = {
+    "str": "str", "str | None": "str", "int": "Int64", "int | None": "Int64",
+    "float": "Float64", "float | None": "Float64", "bool | None": "boolean",
+    "tuple[float, ...] | None": "object",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Run:
+    """Hold one run read back: its facts, one row per cell, and one row per raw sample."""
+
+    folder: Path
+    facts: dict[str, Any]
+    table: pd.DataFrame
+    samples: pd.DataFrame
+
+    @property
+    def name(self) -> str:
+        """Name of the run: its folder's name."""
+        return self.folder.name
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a whole file or nothing: a reader never sees half of it."""
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    partial.write_text(text, encoding="utf-8")
+    partial.replace(path)
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write JSON without NaN; ValueError if a value is not finite."""
+    write_text(path, json.dumps(value, indent=1, allow_nan=False, sort_keys=True) + "\n")
+
+
+def new_folder(results: Path, label: str) -> Path:
+    """Make a new run folder named by time and label; two runs at once get two folders."""
+    stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+    for count in range(1000):
+        folder = results / (f"{stamp}-{label}" + (f"-{count}" if count else ""))
+        try:
+            folder.mkdir(parents=True)
+        except FileExistsError:
+            continue
+        return folder
+    raise ValueError(f"cannot make a new run folder in {results}")
+
+
+@dataclass
+class RunWriter:
+    """Write a run as it is measured: the facts at once, each cell as it comes."""
+
+    folder: Path
+    facts: dict[str, Any]
+    journal: IO[str] = field(init=False)
+    cells: list[tuple[Record, list[list[float]]]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.facts = {"schema": SCHEMA_VERSION, "run": self.folder.name} | self.facts
+        write_json(self.folder / FACTS, self.facts)
+        self.journal = (self.folder / JOURNAL).open("a", encoding="utf-8")
+        write_text(self.folder.parent / LATEST, self.folder.name + "\n")
+
+    def append(self, record: Record, samples: list[list[float]]) -> None:
+        """Append one cell and its samples (one list per replica) and flush."""
+        line = json.dumps({"record": record.as_dict(), "samples": samples}, allow_nan=False)
+        self.journal.write(line + "\n")
+        self.journal.flush()
+        self.cells.append((record, samples))
+
+    def finish(self, **facts: Any) -> None:
+        """Write the tables and the final facts."""
+        self.journal.close()
+        self.facts |= facts
+        write_json(self.folder / FACTS, self.facts)
+        write_tables(self.folder, self.cells)
+
+
+def write_tables(folder: Path, cells: list[tuple[Record, list[list[float]]]]) -> None:
+    """Write cells.csv, cells.parquet and samples.parquet."""
+    table = make_table(record for record, _ in cells)
+    table.to_parquet(folder / "cells.parquet", index=False)
+    medians = table["replica_medians_s"].map(
+        lambda values: " ".join(map(repr, values)) if values is not None else None
+    )
+    write_text(folder / "cells.csv", table.assign(replica_medians_s=medians).to_csv(index=False))
+    make_samples(cells).to_parquet(folder / "samples.parquet", index=False)
+
+
+def make_table(records: Iterable[Record]) -> pd.DataFrame:
+    """Make the table of cells: one row per record, a column per field, nullable types."""
+    import pandas as pd
+
+    rows = [record.as_dict() for record in records]
+    columns = {
+        name: pd.Series([row[name] for row in rows], dtype=PANDAS_TYPES[str(item.type)])
+        for name, item in COLUMNS.items()
+    }
+    return pd.DataFrame(columns)
+
+
+def make_samples(cells: Iterable[tuple[Record, list[list[float]]]]) -> pd.DataFrame:
+    """Make the long table of raw samples: cell, replica, index, seconds."""
+    import pandas as pd
+
+    rows = [
+        (record.cell, replica, index, seconds)
+        for record, replicas in cells
+        for replica, samples in enumerate(replicas)
+        for index, seconds in enumerate(samples)
+    ]
+    return pd.DataFrame(rows, columns=["cell", "replica", "index", "seconds"])
+
+
+def find_run(results: Path, run: str | None = None) -> Path:
+    """Find a run's folder by path or name, or the newest; ValueError if there is none."""
+    if run is None:
+        latest = results / LATEST
+        if not latest.is_file():
+            raise ValueError(
+                f"no run in {results}: measure one with `pytest suites --benchmark-only`"
+            )
+        run = latest.read_text(encoding="utf-8").strip()
+    for folder in (results / run, Path(run)):
+        if (folder / FACTS).is_file():
+            return folder
+    names = sorted(path.parent.name for path in results.glob(f"*/{FACTS}"))
+    raise ValueError(f"no run {run!r} in {results}; valid: {', '.join(names[-5:]) or 'none'}")
+
+
+def load_run(folder: Path) -> Run:
+    """Read a run, finished or cut short, from its journal or its tables.
+
+    The journal is read first: a run that was killed has nothing else. A last line cut in half
+    is left out. ValueError in one line for a folder that is not a run or a newer schema.
+    """
+    facts = read_facts(folder)
+    cells = read_journal(folder / JOURNAL) if (folder / JOURNAL).is_file() else []
+    if cells:
+        return Run(folder, facts, make_table(record for record, _ in cells), make_samples(cells))
+    return Run(folder, facts, read_csv(folder / "cells.csv"), make_samples([]))
+
+
+def read_facts(folder: Path) -> dict[str, Any]:
+    """Read run.json; ValueError in one line if it is unreadable or newer than this program."""
+    try:
+        facts = json.loads((folder / FACTS).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise ValueError(f"{folder / FACTS} cannot be read: {error}") from None
+    if not isinstance(facts, dict) or not isinstance(facts.get("schema"), int):
+        raise ValueError(f"{folder / FACTS} is not the file of a run: it has no schema number")
+    if facts["schema"] > SCHEMA_VERSION:
+        raise ValueError(
+            f"{folder} has schema {facts['schema']}; this program reads up to {SCHEMA_VERSION}"
+        )
+    return facts
+
+
+def read_journal(path: Path) -> list[tuple[Record, list[list[float]]]]:
+    """Read every whole line of a journal; a cell written twice keeps its last line."""
+    cells: dict[str, tuple[Record, list[list[float]]]] = {}
+    lines = path.read_text(encoding="utf-8").splitlines()
+    for number, line in enumerate(lines, start=1):
+        try:
+            entry = json.loads(line, parse_constant=_refuse)
+            record = Record.from_dict(entry["record"])
+            cells[record.cell] = (record, entry["samples"])
+        except (ValueError, TypeError, KeyError) as error:
+            if number == len(lines):
+                break
+            raise ValueError(f"{path} line {number}: {error}") from None
+    return list(cells.values())
+
+
+def read_csv(path: Path) -> pd.DataFrame:
+    """Read cells.csv into the types of the schema."""
+    import pandas as pd
+
+    try:
+        raw = pd.read_csv(path, dtype=str, keep_default_na=False, na_values=[""])
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{path} cannot be read: {error}") from None
+    missing = set(COLUMNS) - set(raw.columns)
+    if missing:
+        raise ValueError(f"{path} lacks the columns {sorted(missing)}")
+    return make_table(Record.from_dict(_parse(row)) for row in raw.to_dict("records"))
+
+
+def _parse(row: dict[Any, Any]) -> dict[str, Any]:
+    """Turn the text of one CSV row into the schema's types."""
+    return {
+        name: _PARSERS[str(item.type)](row[name])
+        if isinstance(row[name], str)
+        else _EMPTY.get(str(item.type))
+        for name, item in COLUMNS.items()
+    }
+
+
+def _refuse(text: str) -> float:
+    raise ValueError(f"{text} is not allowed in a journal")
+
+
+def finite(value: float | None) -> float | None:
+    """Return the value, or None if it is missing or not finite: files never hold NaN or inf."""
+    return float(value) if value is not None and math.isfinite(value) else None
+
+
+_PARSERS: dict[str, Any] = {
+    "str": str, "str | None": str, "int": int, "int | None": int,
+    "float": float, "float | None": float, "bool | None": lambda text: text == "True",
+    "tuple[float, ...] | None": lambda text: tuple(float(part) for part in text.split()),
+}  # fmt: skip
