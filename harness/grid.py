@@ -152,7 +152,7 @@ def _explain(error: ValidationError) -> str:
     A value that may be one or a list fails once for each; the deepest fault is the one meant.
     """
     faults = sorted(error.errors(), key=lambda fault: -len(fault["loc"]))
-    faults.sort(key=lambda fault: fault["type"] != "extra_forbidden")
+    faults.sort(key=lambda fault: fault["type"] not in ("extra_forbidden", "too_short"))
     fault = faults[0]
     place = [part for part in fault["loc"] if not _is_type_label(part)]
     key = ".".join(str(part) for part in place)

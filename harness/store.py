@@ -206,12 +206,13 @@ def read_csv(path: Path) -> pd.DataFrame:
 
 def _parse(row: dict[Any, Any]) -> dict[str, Any]:
     """Turn the text of one CSV row into the schema's types."""
-    return {
-        name: _PARSERS[str(item.type)](row[name])
-        if isinstance(row[name], str)
-        else _EMPTY.get(str(item.type))
-        for name, item in COLUMNS.items()
-    }
+    return {name: _parse_value(row[name], str(item.type)) for name, item in COLUMNS.items()}
+
+
+def _parse_value(text: Any, kind: str) -> Any:
+    if not isinstance(text, str):
+        return "" if kind == "str" else None
+    return _PARSERS[kind](text)
 
 
 def _refuse(text: str) -> float:
