@@ -1,0 +1,225 @@
+"""The pytest door: options, cells as tests, and the life of a run. Never loads torch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from typing import Any
+
+import pytest
+
+from harness.injection import LatePath, ReplayClock, replay, without_nan
+from harness.pool.session import Cell, Session
+from harness.record import Record, Status
+from harness.report.progress import Progress
+from harness.settings import Settings, from_environment, resolve
+
+OPTIONS = {
+    "grid": ("NAME|FILE.toml", "what to measure (default: quick on a CPU, standard on a GPU)"),
+    "device": ("auto|cpu|cuda|cuda:N", "where to measure (default: auto)"),
+    "backends": ("A,B", "only these backends (default: all that the grid names)"),
+    "baseline": ("NAME", "the backend that ratios compare with (default: naive)"),
+    "results": ("DIR", "folder of runs (default: results)"),
+    "reports": ("DIR", "folder of reports (default: reports)"),
+    "replicas": ("N", "worker processes that measure each cell (default: the grid's)"),
+    "precision": ("X", "relative half-width at which timing stops, e.g. 0.02"),
+    "timeout": ("S", "seconds after which a call counts as hung"),
+    "memory-limit": ("GIB", "refuse cells that would need more (default: what is free)"),
+    "require": ("A,B", "fail if one of these backends is unavailable"),
+    "pool": ("local|inline", "worker processes, or this process for debugging"),
+}
+SESSION = pytest.StashKey[Session]()
+PROGRESS = pytest.StashKey[Progress]()
+JSON_PATH = pytest.StashKey[LatePath]()
+SETTINGS = pytest.StashKey[Settings]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options of the group "attention"."""
+    group = parser.getgroup("attention", "attention benchmark")
+    for name, (value, text) in OPTIONS.items():
+        group.addoption(f"--attn-{name}", metavar=value, help=text)
+    group.addoption(
+        "--attn-extra-backend",
+        metavar="MODULE:ATTR",
+        action="append",
+        help="also measure a backend of your own, e.g. f(query, key, value, mask, scale)",
+    )
+    for name in ("grid", "device", "backends", "results"):
+        parser.addini(f"attn_{name}", f"default of --attn-{name}")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Declare the marker and let pytest-benchmark make its file without printing its table."""
+    config.addinivalue_line("markers", "cells(suite): measure the grid's cells of this suite")
+    if config.getoption("benchmark_only", False):
+        config.option.benchmark_quiet = True
+        if not config.getoption("benchmark_json"):
+            config.stash[JSON_PATH] = config.option.benchmark_json = LatePath()
+
+
+def option(config: pytest.Config, name: str) -> Any:
+    """Return an option, else its environment variable, else pyproject's, else None."""
+    value = config.getoption(f"attn_{name}")
+    if value is None and name in ("results", "device", "grid"):
+        value = from_environment(name)
+    if value is None and name in ("grid", "device", "backends", "results"):
+        value = config.getini(f"attn_{name}") or None
+    return value
+
+
+def settings_of(config: pytest.Config) -> Settings:
+    """Resolve the settings once; a wrong one ends pytest with one line and exit code 4."""
+    if SETTINGS not in config.stash:
+        names = [name.replace("-", "_") for name in (*OPTIONS, "extra_backend")]
+        try:
+            config.stash[SETTINGS] = resolve({name: option(config, name) for name in names})
+        except ValueError as error:
+            pytest.exit(str(error), returncode=pytest.ExitCode.USAGE_ERROR)
+    return config.stash[SETTINGS]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Turn a test marked `cells(suite)` into one test per cell of the grid."""
+    marker = metafunc.definition.get_closest_marker("cells")
+    if marker is None:
+        return
+    settings = settings_of(metafunc.config)
+    cells = [
+        Cell(suite, backend, case)
+        for suite, case in settings.grid.cases(settings.device)
+        if suite == marker.args[0]
+        for backend in settings.backends
+        if settings.grid.wants(backend, case)
+    ]
+    metafunc.parametrize("cell", cells, ids=[cell.name for cell in cells])
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Measure a cell once though two suites ask for it, and keep the cells of a case together."""
+    kept: dict[Any, list[pytest.Item]] = {}
+    seen, again = set(), []
+    for item in items:
+        cell = cell_of(item)
+        if cell is not None and cell.name in seen:
+            again.append(item)
+            continue
+        if cell is not None:
+            seen.add(cell.name)
+            item.add_marker(pytest.mark.benchmark(timer=ReplayClock()))
+        kept.setdefault(cell.case if cell else "others", []).append(item)
+    items[:] = [item for group in kept.values() for item in group]
+    config.hook.pytest_deselected(items=again) if again else None
+
+
+def cell_of(item: pytest.Item) -> Cell | None:
+    """Return the cell that a test measures, or None for any other test."""
+    callspec = getattr(item, "callspec", None)
+    cell = callspec.params.get("cell") if callspec else None
+    return cell if isinstance(cell, Cell) else None
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Leave no worker behind, however pytest ended."""
+    run = config.stash.get(SESSION, None)
+    if run is not None and run.pool is not None:
+        run.pool.close()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Start the run once it is known which cells are left; a wrong folder ends it here."""
+    config = session.config
+    cells = [cell for cell in map(cell_of, session.items) if cell is not None]
+    if not cells or config.getoption("collectonly"):
+        return
+    if config.getoption("dist", "no") != "no":
+        pytest.exit("timing under pytest-xdist means nothing: run without -n", returncode=4)
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    quieten(reporter)
+    progress = config.stash[PROGRESS] = Progress(reporter._tw._file)
+    try:
+        config.stash[SESSION] = run = Session(settings_of(config), cells)
+        progress.say(f"{len(cells)} cells, results in {run.folder}")
+        run.start()
+    except (ValueError, OSError) as error:
+        pytest.exit(str(error), returncode=pytest.ExitCode.USAGE_ERROR)
+    if JSON_PATH in config.stash:
+        config.stash[JSON_PATH].folder = run.folder
+    progress.start(run.expected_seconds())
+
+
+def quieten(reporter: Any) -> None:
+    """Stop pytest from writing file names and percentages into the progress bar."""
+    if reporter.config.option.verbose <= 0:
+        reporter.showfspath = False
+        reporter._show_progress_info = False
+
+
+@pytest.fixture
+def measure(request: pytest.FixtureRequest, benchmark: Any, cell: Cell) -> Callable[[], None]:
+    """Return a function that measures the cell: fails on a wrong answer, skips on an outcome.
+
+    Out of memory, unavailable and unsupported are outcomes; a cell that disagrees, crashes,
+    hangs or raises is a failure.
+    """
+    config = request.config
+    clock = request.node.get_closest_marker("benchmark").kwargs["timer"]
+
+    def run() -> None:
+        record, samples = config.stash[SESSION].outcome(cell)
+        config.stash[PROGRESS].advance(cell.name)
+        judge(record, settings_of(config).required)
+        benchmark.group = cell.case.id
+        benchmark.extra_info.update(cell=record.cell, backend=record.backend)
+        replay(benchmark, clock, [seconds for replica in samples for seconds in replica])
+
+    return run
+
+
+def judge(record: Record, required: tuple[str, ...]) -> None:
+    """Fail or skip the test of a cell that has no time to show."""
+    missing = record.status == Status.UNAVAILABLE and record.backend in required
+    if record.failed or missing:
+        pytest.fail(f"{record.cell}: {record.status}: {record.reason}", pytrace=False)
+    if record.status != Status.OK:
+        pytest.skip(f"{record.status}: {record.reason}")
+
+
+def pytest_benchmark_update_json(output_json: dict[str, Any]) -> None:
+    """Keep pytest-benchmark's file valid JSON: no bare NaN."""
+    output_json.update(without_nan(output_json))
+
+
+def pytest_report_teststatus(
+    report: pytest.TestReport, config: pytest.Config
+) -> tuple[str, str, str] | None:
+    """Print no letter per cell: the progress bar tells more."""
+    if SESSION not in config.stash or config.option.verbose > 0 or report.when == "teardown":
+        return None
+    if report.skipped or (report.passed and report.when == "call"):
+        return report.outcome, "", ""
+    return None
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> Generator[None]:
+    """End the workers and write the tables, also after Ctrl-C."""
+    run = session.config.stash.get(SESSION, None)
+    if run is not None:
+        session.config.stash[PROGRESS].stop()
+        run.finish()
+    return (yield)
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """Build the report and print the summary."""
+    run = config.stash.get(SESSION, None)
+    if run is None:
+        return
+    from harness.report.build import report_and_summarise
+
+    report_and_summarise(run.folder, settings_of(config).reports, terminalreporter._tw._file)

@@ -1,0 +1,98 @@
+"""Orders: what a pool may ask of a worker, and the environment a worker starts in."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Self
+
+from harness.case import Case
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkerSpec:
+    """Say how a worker runs: its device, threads, cores, and the backends beside the built-in."""
+
+    device: str
+    threads: int = 1
+    cores: tuple[int, ...] = ()
+    memory_limit: int | None = None
+    extra_backends: tuple[str, ...] = ()
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Self:
+        """Rebuild a spec from its JSON form."""
+        tuples = {name: tuple(values[name]) for name in ("cores", "extra_backends")}
+        return cls(**values | tuples)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Visit:
+    """Ask for one case on some backends.
+
+    Replica 0 checks agreement and peak memory before it times; the others only time. `seed`
+    draws the inputs, the same in every replica; seed and replica shuffle the rounds.
+    """
+
+    case: Case
+    backends: tuple[str, ...]
+    replica: int = 0
+    seed: int
+    target: float
+    cap_s: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the order as plain JSON values."""
+        return asdict(self) | {"do": "visit"}
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Self:
+        """Rebuild an order from its JSON form."""
+        fields = {name: value for name, value in values.items() if name != "do"}
+        case, backends = Case(**fields["case"]), tuple(fields["backends"])
+        return cls(**fields | {"case": case, "backends": backends})
+
+
+def worker_environment(spec: WorkerSpec, environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment of a worker; it must be set before the worker starts.
+
+    The malloc settings keep freed pages: without them a large tensor faults its pages in on
+    every call, which triples the time of the naive backend and bends its exponent (measured).
+    """
+    threads = str(spec.threads)
+    return {
+        **environment,
+        "OMP_NUM_THREADS": threads,
+        "MKL_NUM_THREADS": threads,
+        "OPENBLAS_NUM_THREADS": threads,
+        "MALLOC_MMAP_MAX_": "0",
+        "MALLOC_TRIM_THRESHOLD_": "4294967296",
+        "MALLOC_TOP_PAD_": "536870912",
+        "KINETO_LOG_LEVEL": "99",
+        "PYTHONUNBUFFERED": "1",
+    }
+
+
+def share_cores(threads: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Split this process's cores into (the worker's, the parent's).
+
+    Workers get the last `threads` cores, the parent the rest, so that drawing a progress bar
+    does not disturb a timing. Both are empty where pinning is not possible or leaves nothing.
+    """
+    if not hasattr(os, "sched_getaffinity"):
+        return (), ()
+    cores = tuple(sorted(os.sched_getaffinity(0)))
+    if threads >= len(cores):
+        return (), ()
+    return cores[-threads:], cores[:-threads]
+
+
+def default_threads() -> int:
+    """Return all usable cores but one, at least one.
+
+    With every core busy any neighbour makes a call wait for the scheduler's tick.
+    """
+    if hasattr(os, "sched_getaffinity"):
+        return max(1, len(os.sched_getaffinity(0)) - 1)
+    return max(1, (os.cpu_count() or 1) - 1)

@@ -1,0 +1,133 @@
+"""Pools: replicas that take turns at a visit; a lost worker costs one cell and is replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Protocol
+
+from harness.pool.orders import Visit, WorkerSpec
+from harness.pool.process import WorkerLost, WorkerProcess
+from harness.record import Observation, Status
+
+
+class Replica(Protocol):
+    """One holder of a device that answers orders."""
+
+    def ask(self, order: dict[str, Any]) -> dict[str, Any]: ...  # noqa: D102
+    def restart(self) -> None: ...  # noqa: D102
+    def close(self) -> None: ...  # noqa: D102
+
+
+class InlineReplica:
+    """Answer orders in this very process: for debugging; nothing guards against a crash."""
+
+    def __init__(self, spec: WorkerSpec) -> None:
+        from harness.pool.worker import Bench
+
+        self._bench = Bench(replace(spec, cores=()), lambda index: None)
+
+    def ask(self, order: dict[str, Any]) -> dict[str, Any]:
+        """Carry out the order here."""
+        return self._bench.answer(order)
+
+    def restart(self) -> None:
+        """There is nothing to replace."""
+
+    def close(self) -> None:
+        """There is nothing to end."""
+
+
+class Pool:
+    """Send every visit through all replicas in turn, so that drift between processes shows."""
+
+    def __init__(self, replicas: list[Replica]) -> None:
+        self.replicas = replicas
+
+    def hello(self) -> dict[str, Any]:
+        """Wait until every worker is up and return the facts of the first."""
+        return [self._ask(replica, {"do": "hello"}) for replica in self.replicas][0]
+
+    def probe(self, backends: list[str]) -> dict[str, str]:
+        """Return {backend: reason} for those that fail a tiny call, even by a crash."""
+        reasons: dict[str, str] = {}
+        todo = list(backends)
+        while todo:
+            try:
+                return reasons | self.replicas[0].ask({"do": "probe", "backends": todo})
+            except WorkerLost as lost:
+                self.replicas[0].restart()
+                if lost.index < 0:
+                    raise
+                name = todo.pop(lost.index)
+                reasons[name] = f"its tiny call failed: {lost.reason}"
+                # Those before it have answered, but their answers died with the worker.
+        return reasons
+
+    def ceilings(self, dtypes: list[str], seconds: float) -> dict[str, Any]:
+        """Measure the device's ceilings in the first replica."""
+        order = {"do": "ceilings", "dtypes": dtypes, "seconds": seconds}
+        return self._ask(self.replicas[0], order)
+
+    def _ask(self, replica: Replica, order: dict[str, Any]) -> dict[str, Any]:
+        try:
+            return replica.ask(order)
+        except WorkerLost as lost:
+            raise ValueError(f"a worker could not {order['do']}: {lost.reason}") from None
+
+    def visit(self, visit: Visit) -> dict[str, list[Observation]]:
+        """Measure a visit in each replica; a backend that fails in one is not asked again."""
+        seen: dict[str, list[Observation]] = {name: [] for name in visit.backends}
+        todo = visit.backends
+        for number, replica in enumerate(self.replicas):
+            answers = ask_visit(replica, replace(visit, backends=todo, replica=number))
+            for name, observation in answers.items():
+                seen[name].append(observation)
+            todo = tuple(name for name in todo if answers[name].status is Status.OK)
+            if not todo:
+                break
+        return seen
+
+    def close(self) -> None:
+        """End every replica."""
+        for replica in self.replicas:
+            replica.close()
+
+
+def ask_visit(replica: Replica, visit: Visit) -> dict[str, Observation]:
+    """Ask one replica until every backend has an observation.
+
+    When the worker is lost, the backend at work gets the blame and the others are asked again
+    in a fresh worker; a loss outside any backend (inputs, oracle) is blamed on all of them.
+    """
+    seen: dict[str, Observation] = {}
+    todo = list(visit.backends)
+    while todo:
+        try:
+            answer = replica.ask(replace(visit, backends=tuple(todo)).as_dict())
+        except WorkerLost as lost:
+            replica.restart()
+            guilty = [todo[lost.index]] if lost.index >= 0 else todo
+            answer = {"seen": {name: blame(name, lost).as_dict() for name in guilty}}
+        else:
+            if answer["broken"]:
+                replica.restart()
+        seen |= {name: Observation.from_dict(one) for name, one in answer["seen"].items()}
+        todo = [name for name in todo if name not in seen]
+    return seen
+
+
+def blame(name: str, lost: WorkerLost) -> Observation:
+    """Turn a lost worker into the observation of one backend."""
+    return Observation(backend=name, status=lost.status, reason=lost.reason)
+
+
+def make_pool(kind: str, spec: WorkerSpec, *, replicas: int, timeout_s: float) -> Pool:
+    """Start a pool: `local` (worker processes) or `inline` (this process, for debugging)."""
+    makers: dict[str, Callable[[], Replica]] = {
+        "local": lambda: WorkerProcess(spec, timeout_s=timeout_s),
+        "inline": lambda: InlineReplica(spec),
+    }
+    if kind not in makers:
+        raise ValueError(f"unknown pool {kind!r}; valid: {', '.join(makers)}")
+    return Pool([makers[kind]() for _ in range(replicas)])

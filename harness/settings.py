@@ -1,0 +1,138 @@
+"""Settings: what a run was asked to do; options beat the environment, which beats pyproject."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from harness.grid import Grid, load_grid
+
+POOLS = ("local", "inline")
+DEFAULT_BASELINE = "naive"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """Hold one run's settings; seconds and bytes."""
+
+    grid: Grid
+    device: str
+    backends: tuple[str, ...]
+    baseline: str
+    results: Path
+    reports: Path
+    replicas: int
+    target: float
+    cap_s: float
+    timeout_s: float
+    memory_limit: int | None
+    required: tuple[str, ...]
+    extra_backends: tuple[str, ...]
+    pool: str
+    threads: int
+    seed: int = 0
+
+    def facts(self) -> dict[str, Any]:
+        """Return what run.json tells of the settings."""
+        names = ("replicas", "target", "cap_s", "timeout_s", "memory_limit", "pool", "threads")
+        return {name: getattr(self, name) for name in (*names, "seed")}
+
+
+def resolve(options: Mapping[str, Any]) -> Settings:
+    """Check the options and fill in what was not given; ValueError in one line if one is wrong.
+
+    `options` maps the long option names without `--attn-` to values or None.
+    """
+    from harness.attention.extra import extra_name
+    from harness.pool.orders import default_threads
+
+    device = find_device(options.get("device") or "auto")
+    grid = load_grid(options.get("grid") or ("quick" if device == "cpu" else "standard"))
+    extra = _names(options.get("extra_backend"))
+    known = known_backends(extra)
+    backends = _chosen("backend", _names(options.get("backends")), known)
+    wanted = _chosen("backend", grid.backends or [], known)
+    baseline = options.get("baseline") or DEFAULT_BASELINE
+    limit = _number("memory-limit", options.get("memory_limit"), None)
+    return Settings(
+        grid=grid,
+        device=device,
+        backends=backends or tuple(dict.fromkeys([*(wanted or known), *map(extra_name, extra)])),
+        baseline=_chosen("baseline", [baseline], known)[0],
+        results=Path(options.get("results") or "results"),
+        reports=Path(options.get("reports") or "reports"),
+        replicas=int(_number("replicas", options.get("replicas"), grid.replicas) or 1),
+        target=_number("precision", options.get("precision"), grid.target) or grid.target,
+        cap_s=grid.cap_s,
+        timeout_s=_number("timeout", options.get("timeout"), grid.timeout_s) or grid.timeout_s,
+        memory_limit=None if limit is None else int(limit * 2**30),
+        required=_chosen("backend", _names(options.get("require")), known),
+        extra_backends=tuple(extra),
+        pool=_chosen("pool", [options.get("pool") or "local"], list(POOLS))[0],
+        threads=default_threads(),
+    )
+
+
+def known_backends(extra: list[str]) -> list[str]:
+    """List the names of the built-in backends and of the user's own."""
+    from harness.attention.backends import BACKENDS
+    from harness.attention.extra import extra_name
+
+    return [*BACKENDS, *(extra_name(spec) for spec in extra)]
+
+
+def find_device(wanted: str) -> str:
+    """Return cpu, cuda or cuda:N; `auto` takes a GPU if its driver and this torch show one."""
+    if wanted == "auto":
+        return "cuda" if _driver_sees_gpu() and _torch_sees_gpu() else "cpu"
+    kind, _, index = wanted.partition(":")
+    if wanted not in ("cpu", "cuda") and not (kind == "cuda" and index.isdigit()):
+        raise ValueError(f"unknown device {wanted!r}; valid: auto, cpu, cuda, cuda:N")
+    return wanted
+
+
+def _driver_sees_gpu() -> bool:
+    from harness.measure.machine import gpu_count
+
+    return gpu_count() > 0
+
+
+def _torch_sees_gpu() -> bool:
+    """Ask torch in a process of its own: this one never loads it."""
+    import subprocess
+    import sys
+
+    question = "import torch, sys; sys.exit(0 if torch.cuda.is_available() else 1)"
+    return subprocess.run([sys.executable, "-c", question], capture_output=True).returncode == 0
+
+
+def _names(text: str | list[str] | None) -> list[str]:
+    parts = text if isinstance(text, list) else (text or "").split(",")
+    return [part.strip() for part in parts if part.strip()]
+
+
+def _chosen(what: str, names: list[str], known: list[str]) -> tuple[str, ...]:
+    for name in names:
+        if name not in known:
+            raise ValueError(f"unknown {what} {name!r}; valid: {', '.join(known)}")
+    return tuple(dict.fromkeys(names))
+
+
+def _number(name: str, value: Any, default: float | None) -> float | None:
+    if value is None:
+        return default
+    try:
+        number = float(value)
+    except ValueError:
+        number = -1.0
+    if not 0 < number < float("inf"):
+        raise ValueError(f"--attn-{name} must be a number above 0, not {value!r}")
+    return number
+
+
+def from_environment(name: str) -> str | None:
+    """Return ATTN_RESULTS, ATTN_DEVICE or ATTN_GRID for the option of that name."""
+    return os.environ.get(f"ATTN_{name.upper()}") or None

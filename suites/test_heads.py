@@ -1,0 +1,11 @@
+"""Heads and batch: score memory in B and in H (claims C5, C7)."""
+
+from collections.abc import Callable
+
+import pytest
+
+
+@pytest.mark.cells("heads")
+def test_heads(measure: Callable[[], None]) -> None:
+    """Check, then measure, one cell of the heads sweeps."""
+    measure()
