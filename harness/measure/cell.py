@@ -1,0 +1,130 @@
+"""Cell: one visit, from inputs to observations: agreement, then memory, then interleaved time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import torch
+
+from harness.attention.backend import Backend, Call
+from harness.measure.check import Checker, Fields
+from harness.measure.device import device_for
+from harness.measure.outcome import Failure, attempt
+from harness.measure.rounds import Rounds, measure_rounds
+from harness.measure.setup import clock_for
+from harness.pool.beacon import SETUP
+from harness.pool.orders import Visit
+from harness.record import Observation, Status
+from harness.store import finite
+
+Mark = Callable[[int], None]
+FLOATS = ("error_max", "error_rel", "tolerance", "error_ratio", "first_call_s", "page_faults")
+
+
+@dataclass
+class Attempt:
+    """One backend on its way through a visit: what was seen, and what stopped it if anything."""
+
+    backend: Backend
+    number: int
+    call: Call | None = None
+    fields: Fields = field(default_factory=dict)
+    failure: Failure | None = None
+    done: bool = False
+
+
+def measure_visit(
+    visit: Visit, backends: Mapping[str, Backend], *, limit: int | None, mark: Mark
+) -> tuple[dict[str, Observation], bool]:
+    """Measure one case on all its backends; return {backend: observation} and whether it broke.
+
+    After a sticky device error the second value is True, and backends that were not finished
+    are left out: ask for them again in a fresh worker. `limit` is in bytes; `mark` is told the
+    number of the backend at work.
+    """
+    attempts = {
+        name: Attempt(backends[name], number) for number, name in enumerate(visit.backends)
+    }
+    with torch.no_grad():
+        check_all(visit, attempts, limit=limit, mark=mark)
+        if not broken(attempts):
+            time_all(visit, attempts, mark=mark)
+    seen = {name: observe(name, one) for name, one in attempts.items() if one.done}
+    return seen, broken(attempts)
+
+
+def broken(attempts: Mapping[str, Attempt]) -> bool:
+    """Whether the device is lost to this process."""
+    return any(one.failure is not None and one.failure.sticky for one in attempts.values())
+
+
+def check_all(
+    visit: Visit, attempts: Mapping[str, Attempt], *, limit: int | None, mark: Mark
+) -> None:
+    """Pass each backend through its checks; what it fails at is its own."""
+    shared: list[Checker] = []
+    device = device_for(visit.case.device)
+    failure = attempt(lambda: shared.append(Checker(visit, device, limit=limit)))
+    for one in attempts.values():
+        mark(one.number)
+        one.failure = failure or check_one(shared[0], one)
+        one.done = one.failure is not None
+        if broken(attempts):
+            return
+    mark(SETUP)
+
+
+def check_one(checker: Checker, one: Attempt) -> Failure | None:
+    """Prepare one backend and, in the first replica, compare and weigh it."""
+
+    def prepare() -> None:
+        one.call = checker.prepare(one.backend, one.fields)
+
+    failure = attempt(prepare)
+    reason = one.fields.pop("disagreement", None)
+    if failure is None and one.fields.get("agrees") is False:
+        failure = Failure(Status.DISAGREES, reason or "differs from the reference")
+    if failure or checker.visit.replica:
+        return failure
+    found: list[Failure | None] = []
+    assert one.call is not None
+    call = one.call
+    return attempt(lambda: found.append(checker.weigh(one.backend, call, one.fields))) or found[0]
+
+
+def time_all(visit: Visit, attempts: Mapping[str, Attempt], *, mark: Mark) -> None:
+    """Time those that passed, in interleaved rounds."""
+    calls = {name: one.call for name, one in attempts.items() if one.call and not one.failure}
+    rounds = measure_rounds(
+        calls,
+        clock_for(device_for(visit.case.device)),
+        target=visit.target,
+        cap_s=visit.cap_s,
+        seed=visit.seed * 1000 + visit.replica,
+        on_start=lambda name: mark(attempts[name].number),
+    )
+    for name, seen in rounds.items():
+        keep(attempts[name], seen)
+
+
+def keep(one: Attempt, seen: Rounds) -> None:
+    """Take over what the rounds saw of one backend."""
+    one.failure = seen.failure
+    one.done = not seen.interrupted
+    one.fields |= {
+        "samples_s": seen.samples_s,
+        "calls_per_sample": seen.calls_per_sample,
+        "page_faults": seen.page_faults,
+        "flags": seen.flags,
+    }
+
+
+def observe(name: str, one: Attempt) -> Observation:
+    """Turn an attempt into plain values; nothing that is not finite leaves the worker."""
+    fields = {
+        key: finite(value) if key in FLOATS else value for key, value in one.fields.items()
+    }
+    if one.failure is not None:
+        fields |= {"status": one.failure.status, "reason": one.failure.reason, "samples_s": ()}
+    return Observation(backend=name, **fields)

@@ -1,0 +1,43 @@
+"""Set-up: the torch side of a worker before its first order, and what it says of itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from harness.measure.cuda_clock import CudaClock, warm_up_chip
+from harness.measure.clock import Clock, CpuClock
+from harness.measure.device import Device, device_for
+
+
+def set_up(name: str, threads: int) -> None:
+    """Fix the threads and, on a GPU, bring the chip to its working clocks."""
+    torch.set_num_threads(threads)
+    torch.set_num_interop_threads(1)
+    if name != "cpu":
+        warm_up_chip(device_for(name))  # type: ignore[arg-type]
+
+
+def clock_for(device: Device) -> Clock:
+    """Return the clock that times calls on a device: the host's, or CUDA events."""
+    return CudaClock(device) if device.asynchronous else CpuClock()  # type: ignore[arg-type]
+
+
+def device_facts(name: str) -> dict[str, Any]:
+    """Return what torch says of the device, for run.json."""
+    facts: dict[str, Any] = {
+        "torch": torch.__version__,
+        "threads": torch.get_num_threads(),
+        "cpu_capability": torch.backends.cpu.get_cpu_capability(),
+        "matmul_precision": torch.get_float32_matmul_precision(),
+    }
+    if name != "cpu":
+        properties = torch.cuda.get_device_properties(torch.device(name))
+        facts |= {
+            "gpu": properties.name,
+            "gpu_memory_bytes": properties.total_memory,
+            "compute_capability": f"{properties.major}.{properties.minor}",
+            "cuda": torch.version.cuda,
+        }
+    return facts
