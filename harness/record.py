@@ -65,6 +65,7 @@ class Record:
     time_high_s: float | None = column("s", "upper end of the 95 % interval")
     time_min_s: float | None = column("s", "fastest sample")
     samples: int | None = column("", "timed samples over all replicas")
+    calls_per_sample: int | None = column("", "calls that make one sample, in the first replica")
     replicas: int | None = column("", "worker processes that timed the cell")
     replica_medians_s: tuple[float, ...] | None = column("s", "median of each replica")
     first_call_s: float | None = column("s", "first call: compilation, plans, caches")

@@ -75,7 +75,7 @@ class RunWriter:
 
     def __post_init__(self) -> None:
         self.facts = {"schema": SCHEMA_VERSION, "run": self.folder.name} | self.facts
-        write_json(self.folder / FACTS, self.facts)
+        self.save_facts()
         self.journal = (self.folder / JOURNAL).open("a", encoding="utf-8")
         write_text(self.folder.parent / LATEST, self.folder.name + "\n")
 
@@ -86,11 +86,15 @@ class RunWriter:
         self.journal.flush()
         self.cells.append((record, samples))
 
+    def save_facts(self) -> None:
+        """Write what is known of the whole run so far."""
+        write_json(self.folder / FACTS, self.facts)
+
     def finish(self, **facts: Any) -> None:
         """Write the tables and the final facts."""
         self.journal.close()
         self.facts |= facts
-        write_json(self.folder / FACTS, self.facts)
+        self.save_facts()
         write_tables(self.folder, self.cells)
 
 

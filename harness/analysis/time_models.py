@@ -8,15 +8,14 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from harness.analysis.time_series import Array
 
 TERMS = {"polynomial": ("constant", "linear", "quadratic"), "power": ("constant", "power")}
 # Exponents tried for T^k; a parabola through the best three refines the 0.02 step to about 1e-4.
 EXPONENTS = np.arange(0.2, 4.0 + 1e-9, 0.02)
 # No clock resolves 0.01 %: below it a smaller residual is rounding, not a better model.
-RESIDUAL_FLOOR = 1e-4
+RESIDUAL_LEAST = 1e-4
 
 
 @dataclass(frozen=True)
@@ -35,14 +34,22 @@ class Curves:
     parameters: Array
 
     def criterion(self, seconds: Array, weights: Array) -> Array:
-        """Return AICc [series] for weighted residuals of unknown scale (Hurvich and Tsai 1989)."""
-        count = weights.size
-        free = self.parameters + 1  # the scale of the residuals is estimated too
-        mean_square = np.mean(((seconds - self.values) * weights) ** 2, axis=-1)
-        floor = np.mean((RESIDUAL_FLOOR * self.values * weights) ** 2, axis=-1)
-        room = np.maximum(count - free - 1, 1e-9)
-        correction = 2 * free * (free + 1) / room
-        return np.asarray(count * np.log(np.maximum(mean_square, floor)) + 2 * free + correction)
+        """Return AICc [series]; only differences between laws fitted to the same series mean anything."""
+        return information(seconds, self.values, weights, self.parameters)
+
+
+def information(seconds: Array, values: Array, weights: Array, parameters: Array) -> Array:
+    """Return AICc for Gaussian residuals whose scale is unknown (Hurvich and Tsai 1989).
+
+    The last axis holds lengths. `parameters` counts what was free in the curve; the scale is added here.
+    """
+    count = weights.size
+    free = parameters + 1
+    mean_square = np.mean(((seconds - values) * weights) ** 2, axis=-1)
+    least = np.mean((RESIDUAL_LEAST * values * weights) ** 2, axis=-1)
+    room = count - free - 1
+    correction = np.where(room > 0, 2 * free * (free + 1) / np.maximum(room, 1), np.inf)
+    return np.asarray(count * np.log(np.maximum(mean_square, least)) + 2 * free + correction)
 
 
 Fitter = Callable[[Array, Array, Array], Curves]
@@ -67,7 +74,8 @@ def fit_polynomial(lengths: Array, seconds: Array, weights: Array) -> Curves:
         best[np.ix_(better, active)] = solution[better]
     growth = best[:, 1] + best[:, 2]
     exponent = np.divide(growth + best[:, 2], growth, out=np.zeros_like(growth), where=growth > 0)
-    return Curves("polynomial", best, exponent, best @ columns.T, np.sum(best > 0, axis=1))
+    free = np.sum(best > 0, axis=1)
+    return Curves("polynomial", best, exponent, best @ columns.T, free)
 
 
 def fit_power(lengths: Array, seconds: Array, weights: Array) -> Curves:

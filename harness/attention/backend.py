@@ -18,6 +18,14 @@ if TYPE_CHECKING:
 Call = Callable[[], "torch.Tensor"]
 
 
+class Unsupported(Exception):
+    """Raised by `prepare` or by a call: this backend cannot run this case; the text says why."""
+
+
+class Unavailable(Exception):
+    """Raised where a library is missing or broken: this backend cannot run here at all."""
+
+
 class Backend:
     """Compute attention in one way.
 
@@ -35,19 +43,26 @@ class Backend:
     def unavailable(self, device: str) -> str | None:
         """Say why this backend cannot run here at all (one sentence), or None.
 
-        A found module proves nothing; the worker also makes a tiny call and checks it.
+        This is the cheap half: a found module proves nothing. `probe.probe` asks this first, then
+        makes a tiny call and checks its values.
         """
         return None
 
     def unsupported(self, case: Case) -> str | None:
-        """Say why this backend cannot run this case (one sentence), or None."""
+        """Say why this backend cannot run this case (one sentence), or None.
+
+        Answers from the case alone, without torch. What only the library knows is raised as
+        `Unsupported` by `prepare` or by the call.
+        """
         return None
 
     def prepare(self, case: Case, inputs: Inputs) -> Call:
         """Return a call without arguments that computes [batch, heads, length_query, dim_value].
 
         Layout changes, mask building and compilation belong here, outside the timed call.
-        Never fall back to another kernel: raise instead.
+        Never fall back to another kernel: raise `Unsupported` instead, here or in the call. With
+        inputs that require gradients, prepare with gradients enabled, or the views made here
+        are cut off from them.
         """
         raise NotImplementedError
 

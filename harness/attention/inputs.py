@@ -1,7 +1,8 @@
-"""Inputs: seeded query, key and value of a case, and its masks, the same bits for every backend."""
+"""Inputs: seeded query, key and value of a case and its masks, the same for every backend."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 
 import torch
@@ -31,7 +32,7 @@ class Inputs:
     @property
     def scale(self) -> float:
         """1 / sqrt(dim_key), the factor of the scores before the mask."""
-        return float(self.case.dim_key) ** -0.5
+        return 1.0 / math.sqrt(self.case.dim_key)
 
     def keep(self) -> torch.Tensor | None:
         """Return a boolean mask [B or 1, 1, Tq, Tk], True where a query may look; None if full."""

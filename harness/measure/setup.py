@@ -6,8 +6,8 @@ from typing import Any
 
 import torch
 
-from harness.measure.cuda_clock import CudaClock, warm_up_chip
 from harness.measure.clock import Clock, CpuClock
+from harness.measure.cuda_clock import CudaClock, warm_up_chip
 from harness.measure.device import Device, device_for
 
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any, Self
 
 from harness.case import Case
+
+HOME = str(Path(__file__).resolve().parents[2])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,6 +74,8 @@ def worker_environment(spec: WorkerSpec, environment: Mapping[str, str]) -> dict
         "MALLOC_TOP_PAD_": "536870912",
         "KINETO_LOG_LEVEL": "99",
         "PYTHONUNBUFFERED": "1",
+        # A checkout need not be installed: workers find the suite where the parent found it.
+        "PYTHONPATH": os.pathsep.join(filter(None, (HOME, environment.get("PYTHONPATH")))),
     }
 
 

@@ -46,7 +46,8 @@ class Pool:
 
     def hello(self) -> dict[str, Any]:
         """Wait until every worker is up and return the facts of the first."""
-        return [self._ask(replica, {"do": "hello"}) for replica in self.replicas][0]
+        first, *_ = [self._ask(replica, {"do": "hello"}) for replica in self.replicas]
+        return first
 
     def probe(self, backends: list[str]) -> dict[str, str]:
         """Return {backend: reason} for those that fail a tiny call, even by a crash."""
@@ -73,7 +74,8 @@ class Pool:
         try:
             return replica.ask(order)
         except WorkerLost as lost:
-            raise ValueError(f"a worker could not {order['do']}: {lost.reason}") from None
+            self.close()
+            raise ValueError(f"a worker could not answer {order['do']}: {lost.reason}") from None
 
     def visit(self, visit: Visit) -> dict[str, list[Observation]]:
         """Measure a visit in each replica; a backend that fails in one is not asked again."""
@@ -89,9 +91,10 @@ class Pool:
         return seen
 
     def close(self) -> None:
-        """End every replica."""
+        """End every replica; a second call does nothing."""
         for replica in self.replicas:
             replica.close()
+        self.replicas = []
 
 
 def ask_visit(replica: Replica, visit: Visit) -> dict[str, Observation]:

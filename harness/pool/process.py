@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -135,25 +135,15 @@ class WorkerProcess:
 
     def kill(self) -> None:
         """End the process and its children now; nothing is left behind."""
-        try:
+        with suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
         self.process.wait()
-        if self.process.stdin is not None and not self.process.stdin.closed:
-            try:
+        if self.process.stdin is not None:
+            with suppress(OSError):
                 self.process.stdin.close()
-            except OSError:
-                pass
         os.close(self._answers)
 
     def close(self) -> None:
         """End the process and remove its files."""
         self.kill()
-        for _ in range(50):
-            try:
-                self._folder.cleanup()
-            except OSError:
-                time.sleep(0.02)
-            else:
-                return
+        self._folder.cleanup()

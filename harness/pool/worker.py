@@ -56,7 +56,9 @@ class Bench:
         from harness.measure.setup import set_up
 
         set_up(spec.device, spec.threads)
-        self.backends = BACKENDS | {extra_name(one): load_extra(one) for one in spec.extra_backends}
+        self.backends = BACKENDS | {
+            extra_name(one): load_extra(one) for one in spec.extra_backends
+        }
 
     def answer(self, order: dict[str, Any]) -> dict[str, Any]:
         """Carry out one order and return a JSON-ready answer."""

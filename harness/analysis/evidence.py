@@ -1,0 +1,123 @@
+"""Evidence: what a rule may look at; Claim and Scope: which cells a claim speaks of, as data."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from functools import cached_property
+from typing import Any
+
+from harness.analysis.cells import SeriesKey, is_ok, is_square
+from harness.analysis.ratio import Ratio, time_ratio
+from harness.analysis.series import SeriesFit
+from harness.analysis.verdict import NOT_MEASURED, Verdict, line, no_series
+from harness.case import MASK_CODES
+from harness.record import Record
+
+DENSE_MASKS = tuple(mask for mask in MASK_CODES if mask != "sliding-window")
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Say which backends (shell patterns) and masks a claim speaks of."""
+
+    backends: tuple[str, ...]
+    masks: tuple[str, ...] = DENSE_MASKS
+
+    def covers(self, thing: SeriesKey | Record) -> bool:
+        """Whether a key or a cell lies in the scope."""
+        named = any(fnmatchcase(thing.backend, pattern) for pattern in self.backends)
+        return named and thing.mask in self.masks
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Hold a run's cells, the fits of its sweeps, its facts, and the verdicts reached so far."""
+
+    records: tuple[Record, ...]
+    fits: tuple[SeriesFit, ...]
+    facts: Mapping[str, Any]
+    verdicts: tuple[Verdict, ...] = ()
+
+    @cached_property
+    def timed(self) -> dict[tuple[SeriesKey, int], Record]:
+        """Map key and length to each square cell that has a time."""
+        return {
+            (SeriesKey.of(record), record.length_query): record
+            for record in self.records
+            if is_ok(record) and is_square(record) and record.time_median_s
+        }
+
+    def ratios(self, top: SeriesKey, bottom: SeriesKey) -> list[Ratio]:
+        """Return the ratio of two sweeps' times at each length that both have, by length."""
+        lengths = sorted(length for key, length in self.timed if key == top)
+        return [
+            time_ratio(self.timed[top, length], self.timed[bottom, length])
+            for length in lengths
+            if (bottom, length) in self.timed
+        ]
+
+    def sweeps(self, scope: Scope) -> Iterator[SeriesFit]:
+        """Yield the sweeps in a scope."""
+        return (fit for fit in self.fits if scope.covers(fit.series.key))
+
+
+@dataclass(frozen=True)
+class Claim:
+    """State a claim as data: what it says, on which series, what is predicted, and its rule."""
+
+    id: str
+    sentence: str
+    quantity: str
+    series: str
+    prediction: str
+    scope: Scope
+    rule: Callable[[Evidence, Claim], list[Verdict]] = field(repr=False)
+
+
+def missing(evidence: Evidence, claim: Claim, verdicts: list[Verdict]) -> list[Verdict]:
+    """Say why the backends in a claim's scope have no verdict: one line for each.
+
+    Backends that ran, but without the sweep that the claim asks for, share one line per device.
+    """
+    done = {(verdict.series["backend"], verdict.series["device"]) for verdict in verdicts}
+    waiting: defaultdict[tuple[str, str], list[Record]] = defaultdict(list)
+    for record in filter(claim.scope.covers, evidence.records):
+        if (record.backend, record.device) not in done:
+            waiting[record.backend, record.device].append(record)
+    lines, short = [], defaultdict(list)
+    for (backend, device), cells in waiting.items():
+        reason = failure(cells)
+        if reason is None:
+            short[device].append(backend)
+        else:
+            lines.append(not_measured(claim.id, reason, backend=backend, device=device))
+    for device, backends in short.items():
+        reason = f"no {claim.series} for {', '.join(backends)}"
+        lines.append(not_measured(claim.id, reason, device=device))
+    if not lines and not verdicts:
+        lines.append(not_measured(claim.id, "no cell of this run bears on it"))
+    return lines
+
+
+def failure(cells: list[Record]) -> str | None:
+    """Return why none of the cells is ok, or None if one is."""
+    if any(map(is_ok, cells)):
+        return None
+    cell = cells[0]
+    return f"{cell.status}: {cell.reason}" if cell.reason else cell.status
+
+
+def not_measured(claim: str, reason: str, **series: str | None) -> Verdict:
+    """Make the verdict of a series that gave no figures."""
+    where = no_series(**series)
+    text = f"{where['backend']}: {reason}" if where["backend"] else reason
+    return Verdict(
+        claim=claim,
+        series=where,
+        verdict=NOT_MEASURED,
+        reason=reason,
+        sentence=line(claim, NOT_MEASURED, text, where),
+    )

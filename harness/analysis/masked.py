@@ -1,0 +1,132 @@
+"""Masked: the rule on what a causal or padding mask does to growth and parallelism (C9)."""
+
+from __future__ import annotations
+
+import math
+
+from harness.analysis.evidence import Claim, Evidence
+from harness.analysis.growth import shape_text, time_part
+from harness.analysis.races import ROWS
+from harness.analysis.ratio import Ratio, judge_above_one
+from harness.analysis.scaling import TimeFit
+from harness.analysis.series import LengthSeries, SeriesFit, time_fit
+from harness.analysis.verdict import (
+    INCONCLUSIVE,
+    REFUTED,
+    SUPPORTED,
+    Part,
+    Verdict,
+    combine,
+    line,
+    series_of,
+)
+
+TOLERANCE = 0.15
+Difference = tuple[float, float, float]
+
+
+def masked_rule(evidence: Evidence, claim: Claim) -> list[Verdict]:
+    """Judge C9 on every masked sweep beside the unmasked one of the same shape."""
+    return [
+        masked_verdict(evidence, claim.id, fit) for fit in evidence.sweeps(claim.scope) if fit.time
+    ]
+
+
+def masked_verdict(evidence: Evidence, claim: str, fit: SeriesFit) -> Verdict:
+    """Make the verdict of one masked sweep; observed is the difference of the exponents."""
+    key, lengths = fit.series.key, fit.series.lengths
+    apart, growth = compare_growth(fit, unmasked(evidence, fit.series))
+    rows = evidence.ratios(key.with_(backend=ROWS), key)
+    rows = [ratio for ratio in rows if ratio.length in lengths]
+    race = judge_above_one(rows, f"{ROWS} under the same mask, over {key.backend}")
+    part = combine([growth, race])
+    ratios = evidence.ratios(key, key.with_(mask="full"))
+    ratios = [ratio for ratio in ratios if ratio.length in lengths]
+    cost = f"masked over unmasked {ratios[-1]} at T={ratios[-1].length}" if ratios else ""
+    where = series_of(key)
+    observed, low, high = apart or (None, None, None)
+    return Verdict(
+        claim=claim,
+        series=where,
+        verdict=part.verdict,
+        observed=observed,
+        low=low,
+        high=high,
+        expected=0.0,
+        reason="; ".join(filter(None, [part.reason, cost, shape_text(fit.series)])),
+        sentence=line(claim, part.verdict, say(key.backend, apart, ratios, part), where),
+    )
+
+
+def say(backend: str, apart: Difference | None, ratios: list[Ratio], part: Part) -> str:
+    """Put the difference of exponents and the cost of the mask in one phrase."""
+    if apart is None or not ratios:
+        return f"{backend}: {part.reason}"
+    value, low, high = apart
+    last = ratios[-1]
+    return (
+        f"{backend} exponent {value:+.2f} [{low:+.2f}, {high:+.2f}], "
+        f"time {last.value:.2f}x unmasked at T={last.length}"
+    )
+
+
+def unmasked(evidence: Evidence, series: LengthSeries) -> SeriesFit | None:
+    """Return the unmasked sweep of the same shape with the most lengths in common."""
+    key = series.key.with_(mask="full")
+    beside = [fit for fit in evidence.fits if fit.series.key == key and fit.time]
+    common = set(series.lengths)
+    return max(beside, key=lambda fit: len(common & set(fit.series.lengths)), default=None)
+
+
+def compare_growth(fit: SeriesFit, other: SeriesFit | None) -> tuple[Difference | None, Part]:
+    """Judge "exponent unchanged" from the two fits, taken to the same largest length."""
+    if other is None:
+        return None, Part(INCONCLUSIVE, "no unmasked sweep beside it")
+    first, second = fit.time, other.time
+    if first and second and first.length_max != second.length_max:
+        common = set(fit.series.lengths) & set(other.series.lengths)
+        first, second = (time_fit(each.series.only(common)) for each in (fit, other))
+    if not first or not second:
+        return None, Part(INCONCLUSIVE, "no length timed with and without the mask")
+    return judge_difference(first, second)
+
+
+def judge_difference(first: TimeFit, second: TimeFit) -> tuple[Difference | None, Part]:
+    """Judge the difference of two exponents against 0 by the band of a single exponent.
+
+    Two exponents that are both 2 are unchanged; one that is open leaves a difference open.
+    """
+    words = [time_part(each, 2).verdict for each in (first, second)]
+    apart = difference(first, second)
+    if apart is None or first.reason or second.reason:
+        return apart, Part(INCONCLUSIVE, open_reason(first, second))
+    value, low, high = apart
+    text = f"exponent apart by {value:+.2f} [{low:+.2f}, {high:+.2f}]"
+    if words == [SUPPORTED, SUPPORTED] or (low >= -TOLERANCE and high <= TOLERANCE):
+        return apart, Part(SUPPORTED, text)
+    outside = low > TOLERANCE or high < -TOLERANCE
+    return apart, Part(REFUTED if outside and REFUTED in words else INCONCLUSIVE, text)
+
+
+def open_reason(first: TimeFit, second: TimeFit) -> str:
+    """Say which of the two exponents is open."""
+    pairs = (("masked", first), ("unmasked", second))
+    return ", ".join(f"{name}: {time_part(fit, 2).reason}" for name, fit in pairs if fit.reason)
+
+
+def difference(first: TimeFit, second: TimeFit) -> Difference | None:
+    """Return the difference of two exponents with a 95 % interval.
+
+    The distances from each estimate to its ends add as squares (MOVER; Zou and Donner 2008),
+    which holds for intervals that are not symmetric.
+    """
+    values = (first.exponent, first.low, first.high, second.exponent, second.low, second.high)
+    if any(value is None for value in values):
+        return None
+    one, low_one, high_one, two, low_two, high_two = (value or 0.0 for value in values)
+    value = one - two
+    return (
+        value,
+        value - math.hypot(one - low_one, high_two - two),
+        value + math.hypot(high_one - one, two - low_two),
+    )

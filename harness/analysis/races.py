@@ -1,0 +1,91 @@
+"""Races: the rules that put all positions at once against row by row (C6, C7)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from harness.analysis.cells import SeriesKey
+from harness.analysis.evidence import Claim, Evidence
+from harness.analysis.growth import shape_text
+from harness.analysis.ratio import Ratio, judge_above_one
+from harness.analysis.scaling import judge_memory
+from harness.analysis.series import SeriesFit
+from harness.analysis.verdict import INCONCLUSIVE, Part, Verdict, combine, line, series_of
+
+ROWS, TOGETHER = "rowwise", "naive"
+
+
+def rowwise_rule(evidence: Evidence, claim: Claim) -> list[Verdict]:
+    """Judge C6: row by row takes memory linear in T, and longer than together at every T."""
+    return [
+        rowwise_verdict(claim.id, fit, evidence.ratios(fit.series.key, together(fit.series.key)))
+        for fit in evidence.sweeps(claim.scope)
+        if fit.memory or fit.time
+    ]
+
+
+def together(key: SeriesKey) -> SeriesKey:
+    """Return the key of the same question asked of the one big product."""
+    return key.with_(backend=TOGETHER)
+
+
+def rowwise_verdict(claim: str, fit: SeriesFit, ratios: list[Ratio]) -> Verdict:
+    """Make the verdict of one row-by-row sweep; the observed ratio is the smallest."""
+    memory = Part(INCONCLUSIVE, "peak: not measured")
+    if fit.memory:
+        word, reason = judge_memory(fit.memory, 1)
+        memory = Part(word, f"peak: {reason}")
+    ratios = [ratio for ratio in ratios if ratio.length in fit.series.lengths]
+    part = combine([memory, judge_above_one(ratios, f"time over {TOGETHER}'s")])
+    text = part.reason
+    if ratios:
+        low, high = (pick(ratio.value for ratio in ratios) for pick in (min, max))
+        lengths = f"[{ratios[0].length}, {ratios[-1].length}]"
+        text = f"{ROWS} takes {low:.3g}x to {high:.3g}x {TOGETHER}'s time over T in {lengths}"
+    where = series_of(fit.series.key)
+    notes = f"{part.reason}; {shape_text(fit.series)}"
+    return race_verdict(claim, where, part._replace(reason=notes), text, ratios)
+
+
+def race_verdict(
+    claim: str, where: dict[str, str | None], part: Part, text: str, ratios: list[Ratio]
+) -> Verdict:
+    """Make the verdict of ratios that should lie above 1; the smallest one is observed."""
+    least = min(ratios, key=lambda ratio: ratio.low, default=None)
+    return Verdict(
+        claim=claim,
+        series=where,
+        verdict=part.verdict,
+        observed=least and least.value,
+        low=least and least.low,
+        high=least and least.high,
+        expected=1.0,
+        reason=part.reason,
+        sentence=line(claim, part.verdict, text, where),
+    )
+
+
+def positions_rule(evidence: Evidence, claim: Claim) -> list[Verdict]:
+    """Judge C7 for each number of heads, so that heads and positions are told apart."""
+    groups: defaultdict[tuple[SeriesKey, int], list[Ratio]] = defaultdict(list)
+    keys = {key for key, _ in evidence.timed if claim.scope.covers(key)}
+    for key in sorted(keys, key=SeriesKey.sort_key):
+        groups[plain(key), key.heads] += evidence.ratios(key, together(key))
+    return [
+        positions_verdict(claim.id, key, heads, ratios) for (key, heads), ratios in groups.items()
+    ]
+
+
+def plain(key: SeriesKey) -> SeriesKey:
+    """Return a key that keeps what a verdict's series names, shapes set to 1."""
+    return key.with_(batch=1, heads=1, heads_kv=1, dim_key=1, dim_value=1, window=None)
+
+
+def positions_verdict(claim: str, key: SeriesKey, heads: int, ratios: list[Ratio]) -> Verdict:
+    """Make the verdict for one number of heads over all its shapes and lengths."""
+    part = judge_above_one(ratios, f"H={heads}: {ROWS}'s time over {TOGETHER}'s")
+    text = part.reason
+    if ratios:
+        least = min(ratios, key=lambda ratio: ratio.low)
+        text = f"together is {least} as fast as row by row or faster, H={heads}"
+    return race_verdict(claim, series_of(key), part, text, ratios)

@@ -1,0 +1,148 @@
+"""Series: sweeps over T out of the table of cells, all else fixed, and what each one fits."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby, pairwise
+from typing import TYPE_CHECKING, Self
+
+from harness.analysis.cells import SeriesKey, is_ok, is_square, read_records
+from harness.analysis.scaling import MemoryFit, TimeFit, fit_memory, fit_time
+from harness.record import Record
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["LengthSeries", "SeriesFit", "SeriesKey", "fit_all", "length_series"]
+
+LENGTHS_LEAST = 4
+# CUDA's caching allocator hands out multiples of 512 bytes.
+CUDA_ROUNDING = 512
+# Below two windows a row sees under 3/4 of its window on average: not yet the law of a long input.
+WINDOWS_LEAST = 2
+
+
+@dataclass(frozen=True)
+class LengthSeries:
+    """Hold one sweep; a length that gave no value (out of memory, refused) holds None.
+
+    `medians` [lengths][replicas] in seconds, `peaks`, `flops` and `mask_bytes` [lengths].
+    """
+
+    key: SeriesKey
+    kernel: str | None
+    lengths: tuple[int, ...]
+    medians: tuple[tuple[float, ...] | None, ...]
+    peaks: tuple[int | None, ...]
+    flops: tuple[int | None, ...]
+    mask_bytes: tuple[int | None, ...] = ()
+
+    @classmethod
+    def of(cls, key: SeriesKey, kernel: str | None, cells: Sequence[Record]) -> Self:
+        """Make a series of cells in the order of their length."""
+        return cls(
+            key,
+            kernel,
+            tuple(cell.length_query for cell in cells),
+            tuple(cell.replica_medians_s if is_ok(cell) else None for cell in cells),
+            tuple(cell.peak_bytes if is_ok(cell) else None for cell in cells),
+            tuple(cell.flops if is_ok(cell) else None for cell in cells),
+            tuple(cell.mask_bytes if is_ok(cell) else None for cell in cells),
+        )
+
+    def only(self, lengths: Collection[int]) -> LengthSeries:
+        """Keep the given lengths."""
+        kept = [index for index, length in enumerate(self.lengths) if length in lengths]
+        columns = (self.lengths, self.medians, self.peaks, self.flops, self.mask_bytes)
+        return LengthSeries(
+            self.key, self.kernel, *(tuple(column[index] for index in kept) for column in columns)
+        )
+
+    @property
+    def replicas(self) -> int:
+        """Fewest worker processes that timed a length; 0 if none did."""
+        return min((len(medians) for medians in self.medians if medians), default=0)
+
+
+@dataclass(frozen=True)
+class SeriesFit:
+    """Hold one sweep with what its times and its peaks say; None where nothing was measured."""
+
+    series: LengthSeries
+    time: TimeFit | None
+    memory: MemoryFit | None
+
+
+def length_series(table: pd.DataFrame) -> list[LengthSeries]:
+    """Return every sweep of at least 4 square lengths, in the order of the key, then of T.
+
+    Cells with fewer keys than queries, or more, are other questions and left out. A change of the
+    recorded kernel splits a sweep. ValueError if two rows have the same key and length.
+    """
+    return sweeps(read_records(table))
+
+
+def sweeps(records: Iterable[Record]) -> list[LengthSeries]:
+    """Do the work of `length_series` on records."""
+    groups: defaultdict[SeriesKey, list[Record]] = defaultdict(list)
+    for record in filter(is_square, records):
+        groups[SeriesKey.of(record)].append(record)
+    keys = sorted(groups, key=SeriesKey.sort_key)
+    return [series for key in keys for series in split(key, groups[key])]
+
+
+def split(key: SeriesKey, cells: list[Record]) -> list[LengthSeries]:
+    """Cut the cells of one key where the kernel changes; parts under 4 lengths are dropped.
+
+    A cell without a recorded kernel goes with its smaller neighbour: not seen is not changed.
+    """
+    cells = sorted(cells, key=lambda cell: cell.length_query)
+    for left, right in pairwise(cells):
+        if left.length_query == right.length_query:
+            raise ValueError(f"two rows for {right.cell} on {key.device}: they differ in no axis")
+    kernel = next((cell.kernel for cell in cells if cell.kernel), None)
+    seen = []
+    for cell in cells:
+        kernel = cell.kernel or kernel
+        seen.append((kernel, cell))
+    parts = [
+        LengthSeries.of(key, name, [cell for _, cell in group])
+        for name, group in groupby(seen, key=lambda pair: pair[0])
+    ]
+    return [part for part in parts if len(part.lengths) >= LENGTHS_LEAST]
+
+
+def fit_all(table: pd.DataFrame) -> list[SeriesFit]:
+    """Fit the time and the peak of every sweep, in the order of `length_series`."""
+    return [fit_series(series) for series in length_series(table)]
+
+
+def fit_series(series: LengthSeries) -> SeriesFit:
+    """Fit one sweep."""
+    return SeriesFit(series, time_fit(series), memory_fit(series))
+
+
+def time_fit(series: LengthSeries) -> TimeFit | None:
+    """Fit the times of a sweep, a sliding window's from two windows on; None without a time."""
+    least = WINDOWS_LEAST * (series.key.window or 0)
+    rows = [
+        row
+        for row in zip(series.lengths, series.medians, series.flops, strict=True)
+        if row[1] and row[0] >= least
+    ]
+    if not rows:
+        return None
+    lengths, medians, flops = zip(*rows, strict=True)
+    return fit_time(lengths, medians, flops=None if None in flops else flops)
+
+
+def memory_fit(series: LengthSeries) -> MemoryFit | None:
+    """Fit the peaks of a sweep; None without a peak."""
+    rows = [row for row in zip(series.lengths, series.peaks, strict=True) if row[1] is not None]
+    if not rows:
+        return None
+    lengths, peaks = zip(*rows, strict=True)
+    rounding = CUDA_ROUNDING if series.key.device.startswith("cuda") else 0
+    return fit_memory(lengths, peaks, rounding=rounding)

@@ -1,0 +1,93 @@
+"""Read the medians of one sweep over lengths into a clean series: sorted, positive, with its noise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+LENGTHS_LEAST = 6
+RANGE_LEAST = 8.0
+# Clocks and machines are never better than this between two processes, whatever three medians say.
+NOISE_LEAST = 0.01
+
+
+@dataclass(frozen=True)
+class Series:
+    """Hold the usable points of a sweep: `lengths`, `seconds` and `noise` (relative), all [lengths]."""
+
+    lengths: Array
+    seconds: Array
+    noise: Array
+
+    @property
+    def weights(self) -> Array:
+        """Return 1 / standard error of each point, per second."""
+        return np.asarray(1 / (self.noise * self.seconds))
+
+    @property
+    def enough(self) -> bool:
+        """Tell whether an exponent may be read from this: at least 6 lengths over at least 8x."""
+        wide = self.lengths.size > 0 and self.lengths[-1] >= RANGE_LEAST * self.lengths[0]
+        return bool(wide and self.lengths.size >= LENGTHS_LEAST)
+
+    @property
+    def growth(self) -> float | None:
+        """Return the time at the largest length over that at the smallest, None without points."""
+        return float(self.seconds[-1] / self.seconds[0]) if self.seconds.size else None
+
+    @property
+    def local_exponents(self) -> tuple[float, ...]:
+        """Return the slope of log time over log length between neighbours, floor included."""
+        slopes = np.diff(np.log(self.seconds)) / np.diff(np.log(self.lengths))
+        return tuple(slopes.tolist())
+
+    def from_index(self, first: int) -> Series:
+        """Return the series without its `first` smallest lengths."""
+        return Series(self.lengths[first:], self.seconds[first:], self.noise[first:])
+
+
+def check_lengths(lengths: Sequence[int], others: Sequence[object]) -> None:
+    """Raise ValueError, in one line, unless `lengths` are distinct, positive and match `others`."""
+    if len(lengths) != len(others):
+        raise ValueError(f"{len(lengths)} lengths need as many values, got {len(others)}")
+    if any(length <= 0 for length in lengths):
+        raise ValueError(f"lengths must be above 0, got {min(lengths)}")
+    twice = sorted({length for length in lengths if list(lengths).count(length) > 1})
+    if twice:
+        raise ValueError(f"every length may appear once, but {twice} came twice or more")
+
+
+def read_series(
+    lengths: Sequence[int], medians: Sequence[Sequence[float | None] | None]
+) -> Series:
+    """Return the usable points in order of length, from one median per worker process [seconds].
+
+    A missing value is None, NaN, infinite or not above 0 (a cell out of memory, say); a length without
+    any value left is dropped. The noise of a point is the standard error over processes, at least 1 %;
+    with one process it is that 1 %. ValueError for a repeated length.
+    """
+    check_lengths(lengths, medians)
+    points = [(length, _usable(row)) for length, row in zip(lengths, medians, strict=True)]
+    points = sorted((point for point in points if point[1].size), key=lambda point: point[0])
+    return Series(
+        np.array([length for length, _ in points], dtype=np.float64),
+        np.array([np.median(row) for _, row in points], dtype=np.float64),
+        np.array([_noise(row) for _, row in points], dtype=np.float64),
+    )
+
+
+def _usable(row: Sequence[float | None] | None) -> Array:
+    values = np.array([np.nan if value is None else value for value in row or ()], dtype=np.float64)
+    return values[np.isfinite(values) & (values > 0)]
+
+
+def _noise(row: Array) -> float:
+    if row.size < 2:
+        return NOISE_LEAST
+    spread = np.std(row, ddof=1) / np.median(row)
+    return max(float(spread / np.sqrt(row.size)), NOISE_LEAST)

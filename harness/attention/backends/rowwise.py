@@ -1,0 +1,61 @@
+"""The rowwise backend: one query position after the other, over all heads at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from harness.attention.backend import Backend, Call, backend
+from harness.attention.spans import widest_spans
+
+if TYPE_CHECKING:
+    import torch
+
+    from harness.attention.inputs import Inputs
+    from harness.case import Case
+
+
+@backend
+class Rowwise(Backend):
+    """Take T steps; step i looks at the keys that query i may see and at no other.
+
+    Never holds a T×T matrix: the peak is the rows and their stack, 2048 T bytes for four heads of
+    64 in float32. Its rule for a row without a key is 0 (an empty sum). Under autograd the weights
+    of all rows are kept, T×T numbers in all.
+    """
+
+    name = "rowwise"
+
+    def prepare(self, case: Case, inputs: Inputs) -> Call:
+        """Cut the query into rows [B, Hkv, G, Dk] and find the keys of each."""
+        import torch
+
+        shape = (case.batch, case.heads, case.length_query, case.dim_value)
+        query = inputs.query.view(case.batch, case.heads_kv, -1, case.length_query, case.dim_key)
+        key, value, scale = inputs.key, inputs.value, inputs.scale
+        steps = list(enumerate(widest_spans(case)))
+        drop = _dropped_keys(inputs)
+
+        def step(row: int, start: int, stop: int) -> torch.Tensor:
+            scores = (query[:, :, :, row] * scale) @ key[:, :, start:stop].mT
+            if drop is not None:
+                scores.masked_fill_(drop[:, :, :, start:stop], float("-inf"))
+            return scores.softmax(-1) @ value[:, :, start:stop]
+
+        def call() -> torch.Tensor:
+            rows = [step(row, start, stop) for row, (start, stop) in steps]
+            return torch.stack(rows, dim=3).view(shape)
+
+        return call
+
+
+def _dropped_keys(inputs: Inputs) -> torch.Tensor | None:
+    """Return True for the padding of each batch entry [B, 1, 1, Tk], or None without padding."""
+    import torch
+
+    case, device = inputs.case, inputs.key.device
+    if case.mask not in ("padding", "causal-padding"):
+        return None
+    kept = torch.tensor(case.kept_keys(), device=device)
+    drop = torch.arange(case.length_key, device=device) >= kept[:, None, None, None]
+    inputs.mask_bytes += drop.numel()
+    return drop

@@ -1,0 +1,131 @@
+"""Clocks: turn a call into seconds per call. This file holds the host's clock and what all share.
+
+A clock calibrates a call once (`Paced`), then takes samples of it; `collect` makes them readable.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import repeat
+from typing import Protocol
+
+Call = Callable[[], object]
+Nanoseconds = Callable[[], int]
+
+# A call this long is a sample of its own: reading the clock twice (about 0.1 us) is 0.1 % of it.
+SINGLE_CALL_NS = 100_000
+# A block of shorter calls lasts this long, so that one timer tick (about 5 us) is 0.5 % of it.
+BLOCK_NS = 1_000_000
+WARM_UP_CALLS = 3
+WARM_UP_NS = 25_000_000
+SETTLE_BLOCKS = 3
+
+
+@dataclass
+class Paced:
+    """A call with the pace a clock found for it, and the samples taken so far.
+
+    `samples_s` are seconds per call. `spin_cycles` and `launch_bound` belong to the CUDA clock.
+    """
+
+    call: Call
+    calls: int = 1
+    samples_s: list[float] = field(default_factory=list)
+    spin_cycles: int = 0
+    launch_bound: bool = False
+
+
+class Clock(Protocol):
+    """What the engine asks of a clock; `metric` names what its seconds mean."""
+
+    @property
+    def metric(self) -> str:
+        """Name of the metric; figures of two metrics are never mixed."""
+
+    def calibrate(self, call: Call) -> Paced:
+        """Warm the call up and choose how many calls make a sample."""
+
+    def sample(self, paced: Paced) -> None:
+        """Take one sample; it may stay pending until `collect`."""
+
+    def collect(self) -> None:
+        """Append every pending sample to the `samples_s` of its call, in order."""
+
+
+def wait_for_nothing() -> None:
+    """Return at once: the host has nothing to wait for."""
+
+
+def warm_up(call: Call, now: Nanoseconds, wait: Callable[[], None] = wait_for_nothing) -> int:
+    """Make 3 calls or 25 ms of calls, whichever ends first, and return the fastest in ns.
+
+    At least one call is made. `wait` synchronizes a device, so that its errors surface here.
+    """
+    begin = now()
+    fastest = 0
+    for _ in range(WARM_UP_CALLS):
+        start = now()
+        call()
+        wait()
+        end = now()
+        fastest = min(fastest or end - start, end - start)
+        if end - begin >= WARM_UP_NS:
+            break
+    return fastest
+
+
+def timed_call(call: Call, wait: Callable[[], None] = wait_for_nothing) -> tuple[object, float]:
+    """Make one call, wait for it, and return (its result, seconds); meant for the first call."""
+    start = time.perf_counter_ns()
+    result = call()
+    wait()
+    return result, (time.perf_counter_ns() - start) / 1e9
+
+
+class CpuClock:
+    """The host's monotonic clock: a sample is one call of 100 us or more, else a block of 1 ms.
+
+    The result of a call is dropped inside the timed span, so freeing it counts.
+    """
+
+    metric = "cpu_time"
+
+    def __init__(self, now: Nanoseconds = time.perf_counter_ns) -> None:
+        self.now = now
+
+    def calibrate(self, call: Call) -> Paced:
+        """Warm up, then grow the block until the fastest of three lasts 1 ms."""
+        fastest = warm_up(call, self.now)
+        paced = Paced(call)
+        if fastest >= SINGLE_CALL_NS:
+            return paced
+        paced.calls = calls_per_block(fastest)
+        while (block := min(self._block(paced) for _ in range(SETTLE_BLOCKS))) < BLOCK_NS:
+            paced.calls = max(paced.calls + 1, calls_per_block(block / paced.calls))
+        return paced
+
+    def sample(self, paced: Paced) -> None:
+        """Time one call, or one block of calls."""
+        paced.samples_s.append(self._block(paced) / paced.calls / 1e9)
+
+    def collect(self) -> None:
+        """Return at once: samples of this clock are never pending."""
+
+    def _block(self, paced: Paced) -> int:
+        call, now = paced.call, self.now
+        if paced.calls == 1:
+            start = now()
+            call()
+            return now() - start
+        start = now()
+        for _ in repeat(None, paced.calls):
+            call()
+        return now() - start
+
+
+def calls_per_block(call_ns: float) -> int:
+    """Return how many calls of that many nanoseconds fill a block."""
+    return math.ceil(BLOCK_NS / max(call_ns, 1))

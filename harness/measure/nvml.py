@@ -1,0 +1,105 @@
+"""NVIDIA's management library, read only: which cards this process may see and what they are.
+
+Every function takes the `pynvml` module, so that tests pass a fake; None means no driver.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from importlib import import_module
+from typing import Any
+
+Nvml = Any
+Handle = Any
+
+
+@lru_cache(maxsize=1)
+def open_nvml() -> Nvml | None:
+    """Load and start the library once, or return None; a broken driver is silent here."""
+    try:
+        nvml = import_module("pynvml")
+        nvml.nvmlInit()
+    except Exception:  # A broken install raises nearly anything; doctor tells about it.
+        return None
+    return nvml
+
+
+def visible_cards(nvml: Nvml | None, environ: Mapping[str, str] = os.environ) -> list[Handle]:
+    """Return handles of the cards that CUDA would show, in the order of CUDA_VISIBLE_DEVICES.
+
+    NVML itself ignores that variable. As CUDA does, stop at the first entry that names no card.
+    NVML counts in PCI order; CUDA does so only under CUDA_DEVICE_ORDER=PCI_BUS_ID, which matters
+    on machines with unlike cards.
+    """
+    if nvml is None:
+        return []
+    wanted = environ.get("CUDA_VISIBLE_DEVICES")
+    if wanted is None:
+        names = [str(index) for index in range(tell(nvml.nvmlDeviceGetCount) or 0)]
+    else:
+        names = [word.strip() for word in wanted.split(",")]
+    found: list[Handle] = []
+    for name in names:
+        handle = _card(nvml, name)
+        if handle is None:
+            break
+        found.append(handle)
+    return found
+
+
+def gpu_count(nvml: Nvml | None = None, environ: Mapping[str, str] = os.environ) -> int:
+    """Return how many cards CUDA would show; 0 without a driver. Loads no torch."""
+    return len(visible_cards(nvml or open_nvml(), environ))
+
+
+def card_facts(nvml: Nvml, card: Handle) -> dict[str, Any]:
+    """Return name, driver, memory, power limit and highest clocks; None where it does not tell."""
+    memory = tell(nvml.nvmlDeviceGetMemoryInfo, card)
+    power = tell(nvml.nvmlDeviceGetPowerManagementLimit, card)
+    return {
+        "name": text(tell(nvml.nvmlDeviceGetName, card)),
+        "driver": text(tell(nvml.nvmlSystemGetDriverVersion)),
+        "uuid": text(tell(nvml.nvmlDeviceGetUUID, card)),
+        "memory_bytes": memory.total if memory else None,
+        "power_limit_w": power / 1000 if power else None,
+        "clock_sm_max_mhz": tell(nvml.nvmlDeviceGetMaxClockInfo, card, nvml.NVML_CLOCK_SM),
+        "clock_memory_max_mhz": tell(nvml.nvmlDeviceGetMaxClockInfo, card, nvml.NVML_CLOCK_MEM),
+        "persistence": tell(nvml.nvmlDeviceGetPersistenceMode, card),
+        "mig": bool((tell(nvml.nvmlDeviceGetMigMode, card) or (0,))[0]),
+    }
+
+
+def tell(question: Callable[..., Any] | None, *arguments: Any) -> Any:
+    """Ask the library, or return None: cards and virtual cards differ in what they tell."""
+    if question is None:
+        return None
+    try:
+        return question(*arguments)
+    except Exception:
+        return None
+
+
+def text(value: str | bytes | None) -> str | None:
+    """Return a string; old versions of the library give bytes."""
+    return value.decode() if isinstance(value, bytes) else value
+
+
+def _card(nvml: Nvml, name: str) -> Handle | None:
+    """Return the card that one entry of CUDA_VISIBLE_DEVICES names, or None."""
+    if name.isdigit():
+        return tell(nvml.nvmlDeviceGetHandleByIndex, int(name))
+    if name.startswith("MIG-"):
+        return tell(nvml.nvmlDeviceGetHandleByUUID, name)
+    if not name.startswith("GPU-"):
+        return None
+    # CUDA takes the first letters of a UUID where they name one card only.
+    cards = [
+        tell(nvml.nvmlDeviceGetHandleByIndex, index)
+        for index in range(tell(nvml.nvmlDeviceGetCount) or 0)
+    ]
+    named = [
+        card for card in cards if (text(tell(nvml.nvmlDeviceGetUUID, card)) or "").startswith(name)
+    ]
+    return named[0] if len(named) == 1 else None

@@ -1,0 +1,133 @@
+"""Cut a run's table into panels: rows that differ only in length, or only in one other axis.
+
+Every table and figure is drawn from a panel, so that no forgotten column mixes two series.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Self
+
+from harness.case import DTYPE_CODES, MASK_CODES, PHASE_CODES
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LENGTHS = ["length_query", "length_key"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Panel:
+    """Say what all rows of a panel share; length and backend are free."""
+
+    device: str
+    dtype: str
+    mask: str
+    phase: str
+    batch: int
+    heads: int
+    heads_kv: int
+    dim_key: int
+    dim_value: int
+    window: int | None
+
+    @classmethod
+    def of(cls, source: Any) -> Self:
+        """Take the shared fields from a row or a series key."""
+        values = {name: getattr(source, name) for name in SHARED}
+        values["window"] = None if _absent(values["window"]) else int(values["window"])
+        return cls(**{name: _native(value) for name, value in values.items()})
+
+    def shape(self, without: str = "") -> str:
+        """Return the shape in short, `B=1 H=4 D=64`, without a swept axis."""
+        parts = {"batch": f"B={self.batch}", "heads": f"H={self.heads}"}
+        if self.heads_kv != self.heads and without != "heads":
+            parts["heads_kv"] = f"H_kv={self.heads_kv}"
+        parts["dim_key"] = f"D={self.dim_key}"
+        if self.dim_value != self.dim_key or without == "dim_key":
+            parts["dim_value"] = f"D_v={self.dim_value}"
+        return " ".join(text for name, text in parts.items() if name != without)
+
+    def title(self, *, without: str = "", length: int | None = None) -> str:
+        """Say what the rows share: device, dtype, mask, phase, shape, and a length if it is fixed."""
+        window = f" of {self.window}" if self.window else ""
+        parts = {
+            "device": self.device, "dtype": self.dtype, "mask": f"{self.mask} mask{window}",
+            "phase": self.phase.replace("_", " + "),
+        }  # fmt: skip
+        names = [text for name, text in parts.items() if name != without]
+        at = f" T={length}" if length else ""
+        return f"{', '.join(names)}, {self.shape(without)}{at}"
+
+    @property
+    def slug(self) -> str:
+        """A short name for files."""
+        groups = f"g{self.heads_kv}-" if self.heads_kv != self.heads else ""
+        value = f"v{self.dim_value}-" if self.dim_value != self.dim_key else ""
+        shape = f"b{self.batch}-h{self.heads}-{groups}d{self.dim_key}-{value}"
+        mask = f"{MASK_CODES.get(self.mask, 'mask')}{self.window or ''}"
+        names = f"{PHASE_CODES.get(self.phase, 'phase')}-{shape}"
+        device = "".join(sign for sign in self.device if sign.isalnum())
+        return f"{names}{DTYPE_CODES.get(self.dtype, 'dtype')}-{mask}-{device}"
+
+    @property
+    def rank(self) -> tuple[Any, ...]:
+        """Sort key: forward before backward, full before masked, wide types before narrow."""
+        orders = (PHASE_CODES, MASK_CODES, DTYPE_CODES)
+        names = (self.phase, self.mask, self.dtype)
+        places = [
+            list(order).index(name) if name in order else len(order)
+            for order, name in zip(orders, names, strict=True)
+        ]
+        return (self.device, *places, self.batch, self.heads, self.heads_kv, self.slug)
+
+
+SHARED = [field.name for field in fields(Panel)]
+
+
+def distinct(table: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per backend and case: two suites may ask for the same cell; the last counts."""
+    return table.drop_duplicates(["backend", *SHARED, *LENGTHS], keep="last")
+
+
+def length_panels(table: pd.DataFrame) -> list[tuple[Panel, pd.DataFrame]]:
+    """Return the panels with at least two lengths measured, the richest first."""
+    rows = distinct(table)
+    found = []
+    for _, frame in _groups(rows[rows["length_query"] == rows["length_key"]], SHARED):
+        measured = frame[frame["time_median_s"].notna() | frame["peak_bytes"].notna()]
+        if measured["length_query"].nunique() >= 2:
+            found.append((Panel.of(next(frame.itertuples())), frame))
+    return sorted(found, key=lambda pair: (-pair[1]["length_query"].nunique(), pair[0].rank))
+
+
+def axis_panel(table: pd.DataFrame, axis: str) -> tuple[Panel, pd.DataFrame] | None:
+    """Return the richest set of rows that differ in one axis alone, or None.
+
+    Key heads follow the query heads (their ratio is what stays fixed); a window follows its mask.
+    """
+    rows = distinct(table)
+    rows = rows.assign(group=rows["heads"] // rows["heads_kv"])
+    free = {"heads": {"heads", "heads_kv"}, "mask": {"mask", "window"}}.get(axis, {axis})
+    fixed = [name for name in ("group", *SHARED, *LENGTHS) if name not in free]
+    best: tuple[tuple[int, ...], Panel, pd.DataFrame] | None = None
+    for _, frame in _groups(rows, fixed):
+        timed = frame[frame["time_median_s"].notna()]
+        score = (timed[axis].nunique(), len(timed), int(frame["length_query"].iloc[0]))
+        if score[0] >= 2 and (best is None or score > best[0]):
+            best = (score, Panel.of(next(timed.itertuples())), frame.drop(columns="group"))
+    return None if best is None else (best[1], best[2])
+
+
+def _groups(frame: pd.DataFrame, names: list[str]) -> Iterator[tuple[Any, pd.DataFrame]]:
+    yield from frame.groupby(names, dropna=False, sort=True)
+
+
+def _absent(value: Any) -> bool:
+    return value is None or str(value) in ("<NA>", "nan")
+
+
+def _native(value: Any) -> Any:
+    """Turn numpy's numbers into Python's, so that panels compare and hash alike."""
+    return value.item() if hasattr(value, "item") else value

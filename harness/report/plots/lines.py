@@ -1,0 +1,118 @@
+"""Lines over lengths: one row per point, real T as ticks, intervals, and a legend beside the axes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from harness.report import units
+from harness.report.markup import shorten
+from harness.report.palette import ordered, style
+from harness.report.plots.canvas import GREY, GUTTER
+from harness.report.tables.pivots import choose_lengths
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+TICKS = 14
+NAME_LENGTH = 20
+
+
+def draw_lines(axes: Axes, data: pd.DataFrame, *, x: str, y: str) -> None:
+    """Draw one line per backend through its points; `data` has one row per backend and x."""
+    import seaborn as sns
+
+    assert not data.duplicated(["backend", x]).any(), "two series in one line: a key was forgotten"
+    names = ordered(data["backend"])
+    looks = {name: style(name) for name in names}
+    sns.lineplot(
+        data=data, x=x, y=y, ax=axes, hue="backend", style="backend", hue_order=names,
+        style_order=names, palette={name: look.colour for name, look in looks.items()},
+        markers={name: look.marker for name, look in looks.items()},
+        dashes={name: look.dashes for name, look in looks.items()},
+        estimator=None, errorbar=None, legend=False, markeredgewidth=0.6,
+    )  # fmt: skip
+
+
+def draw_intervals(axes: Axes, data: pd.DataFrame, *, x: str, y: str) -> None:
+    """Draw 95 % intervals from columns `low` and `high` in each backend's colour."""
+    known = data[data["low"].notna() & data["high"].notna()]
+    for name in ordered(known["backend"]):
+        own = known[known["backend"] == name]
+        below, above = (own[y] - own["low"]).clip(lower=0), (own["high"] - own[y]).clip(lower=0)
+        axes.errorbar(
+            own[x], own[y], yerr=[below, above], fmt="none", ecolor=style(name).colour,
+            elinewidth=1.1, capsize=2.5, zorder=3,
+        )  # fmt: skip
+
+
+def set_ticks(axes: Axes, values: Sequence[int], label: str) -> None:
+    """Put a log axis with ticks at the values that were measured, and nowhere else."""
+    from matplotlib.ticker import FixedLocator, NullLocator
+
+    known = sorted(set(map(int, values)))
+    axes.set_xscale("log", base=2)
+    axes.xaxis.set_major_locator(FixedLocator(choose_lengths(known, TICKS)))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:.0f}")
+    reach = (known[-1] / known[0]) ** 0.04 if len(known) > 1 else 2.0
+    axes.set_xlim(known[0] / reach, known[-1] * reach)
+    axes.set_xlabel(label)
+
+
+def set_log_figures(axes: Axes, write: Callable[[float], str], label: str) -> None:
+    """Put a log axis whose ticks are written with their unit."""
+    from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
+
+    axes.set_yscale("log")
+    low, high = axes.get_ylim()
+    few = high / low < 30
+    axes.yaxis.set_major_locator(LogLocator(base=10, subs=(1, 2, 5) if few else (1,), numticks=12))
+    axes.yaxis.set_minor_locator(NullLocator())
+    axes.yaxis.set_minor_formatter(NullFormatter())
+    axes.yaxis.set_major_formatter(lambda value, _: units.trimmed(write(value)))
+    axes.set_ylabel(label)
+
+
+def add_legend(
+    axes: Axes, data: pd.DataFrame, *, y: str, notes: Mapping[str, str] | None = None,
+    title: str = "backend", gutter: float = GUTTER,
+) -> None:  # fmt: skip
+    """List the backends right of the axes, in the order in which their lines end, top first."""
+    names = by_last_value(data, y)
+    texts = [legend_text(name, (notes or {}).get(name)) for name in names]
+    box = axes.get_position()
+    assert axes.figure is not None
+    left = box.x1 + gutter / axes.figure.get_size_inches()[0]
+    legend = axes.figure.legend(
+        [handle(name) for name in names], texts, title=title, loc="upper left",
+        bbox_to_anchor=(left, box.y1 + 0.02), borderaxespad=0, handlelength=2.6, alignment="left",
+    )  # fmt: skip
+    legend.get_title().set_color(GREY)
+
+
+def by_last_value(data: pd.DataFrame, y: str) -> list[str]:
+    """Order backends by the value at the end of their line, largest first."""
+    names = ordered(data["backend"])
+    x = next(name for name in ("length", "value") if name in data.columns)
+    last = {name: float(data[data["backend"] == name].sort_values(x)[y].iloc[-1]) for name in names}
+    return sorted(names, key=lambda name: -last[name])
+
+
+def legend_text(name: str, note: str | None) -> str:
+    """Return a legend line: the backend and, after two blanks, its figure."""
+    short = shorten(name, NAME_LENGTH)
+    return f"{short}   {note}" if note else short
+
+
+def handle(name: str) -> Any:
+    """Make the legend's picture of a backend: its line and marker."""
+    from matplotlib.lines import Line2D
+
+    look = style(name)
+    line = "-" if look.dashes == "" else (0, look.dashes)
+    return Line2D(
+        [], [], color=look.colour, marker=look.marker, linestyle=line,
+        markeredgecolor="white", markeredgewidth=0.6,
+    )  # fmt: skip

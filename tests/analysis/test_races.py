@@ -1,0 +1,149 @@
+"""Together against row by row (C6, C7) and masked against unmasked (C9)."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.analysis.claims import judge
+from harness.analysis.verdict import Verdict
+from harness.case import Case
+from harness.record import Status
+from tests.analysis.tables import (
+    OCTAVES,
+    dense,
+    failed_sweep,
+    linear_time,
+    measured,
+    no_matrix,
+    slow,
+    sweep,
+    table_of,
+    two_matrices,
+)
+
+CAUSAL = {"mask": "causal"}
+
+
+def verdicts_of(*records, claim: str) -> list[Verdict]:
+    return [each for each in judge(table_of(*records), {}) if each.claim == claim]
+
+
+def rowwise(lengths=OCTAVES, **fields):
+    return sweep("rowwise", lengths, **({"seconds": slow, "peak": no_matrix} | fields))
+
+
+def test_slow_rows_of_linear_memory_support_c6():
+    [verdict] = verdicts_of(sweep("naive"), rowwise(), claim="C6")
+    assert verdict.verdict == "supported"
+    assert verdict.series["backend"] == "rowwise"
+    assert verdict.expected == 1
+    assert 1 < verdict.low <= verdict.observed <= verdict.high
+    assert "naive's time over T in [64, 4096] (cpu, float32, full)" in verdict.sentence
+
+
+def test_rows_faster_than_together_refute_c6_and_c7():
+    records = sweep("naive"), rowwise(seconds=lambda case: dense(case) / 2)
+    for claim in ("C6", "C7"):
+        [verdict] = verdicts_of(*records, claim=claim)
+        assert verdict.verdict == "refuted"
+        assert verdict.high < 1
+
+
+def test_rows_faster_at_one_length_refute_c6():
+    def crossing(case):
+        return slow(case) if case.length_query < 4096 else dense(case) / 2
+
+    [verdict] = verdicts_of(sweep("naive"), rowwise(seconds=crossing), claim="C6")
+    assert verdict.verdict == "refuted"
+    assert "at T=4096" in verdict.reason
+
+
+def test_rows_that_store_scores_refute_c6():
+    [verdict] = verdicts_of(sweep("naive"), rowwise(peak=two_matrices), claim="C6")
+    assert verdict.verdict == "refuted"
+
+
+def test_rows_as_fast_as_together_leave_c6_open():
+    [verdict] = verdicts_of(sweep("naive"), rowwise(seconds=dense, noise=0.02), claim="C6")
+    assert verdict.verdict == "inconclusive"
+
+
+def test_rows_alone_leave_c6_and_c7_open():
+    for claim in ("C6", "C7"):
+        [verdict] = verdicts_of(rowwise(), claim=claim)
+        assert verdict.verdict == "inconclusive"
+        assert "no length measured in both" in verdict.reason
+
+
+def test_one_replica_counts_only_where_intervals_are_apart():
+    one = {"replicas": 1}
+    [verdict] = verdicts_of(sweep("naive", **one), rowwise(**one), claim="C6")
+    assert verdict.verdict == "supported"
+    assert "one replica" in verdict.reason
+    near = rowwise(seconds=lambda case: dense(case) * 1.01, **one)
+    [verdict] = verdicts_of(sweep("naive", **one), near, claim="C6")
+    assert verdict.verdict == "inconclusive"
+    assert "one replica" in verdict.reason
+
+
+def test_c7_is_judged_for_each_number_of_heads():
+    cases = [Case.square(512, heads=heads) for heads in (1, 2, 8)]
+    together = [measured("naive", case) for case in cases]
+    rows = [measured("rowwise", case, seconds=slow) for case in cases]
+    found = verdicts_of(together, rows, claim="C7")
+    assert [each.verdict for each in found] == ["supported"] * 3
+    assert ["H=1:" in found[0].reason, "H=2:" in found[1].reason, "H=8:" in found[2].reason]
+    assert "H=1 (cpu, float32, full)" in found[0].sentence
+
+
+def test_missing_rows_are_not_measured():
+    lost = failed_sweep("rowwise", status=Status.TIMED_OUT, reason="60 s")
+    for claim in ("C6", "C7"):
+        [verdict] = verdicts_of(sweep("naive"), lost, claim=claim)
+        assert (verdict.verdict, verdict.reason) == ("not_measured", "timed_out: 60 s")
+
+
+def masked_table(law=dense, backend="sdpa-flash", rows=slow, **fields):
+    return (
+        sweep(backend, peak=no_matrix),
+        sweep(backend, OCTAVES, case=CAUSAL, seconds=law, peak=no_matrix, **fields),
+        rowwise(case=CAUSAL, seconds=rows),
+    )
+
+
+def test_the_same_law_at_half_the_cost_supports_c9():
+    [verdict] = verdicts_of(*masked_table(), claim="C9")
+    assert verdict.verdict == "supported"
+    assert verdict.observed == pytest.approx(0, abs=0.1)
+    assert verdict.expected == 0
+    assert "time 0.5" in verdict.sentence
+    assert "unmasked at T=4096" in verdict.sentence
+    assert verdict.series["mask"] == "causal"
+
+
+def test_another_exponent_under_the_mask_refutes_c9():
+    [verdict] = verdicts_of(*masked_table(linear_time), claim="C9")
+    assert verdict.verdict == "refuted"
+    assert verdict.observed == pytest.approx(-1, abs=0.1)
+
+
+def test_masked_rows_faster_than_masked_together_refute_c9():
+    [verdict] = verdicts_of(*masked_table(rows=lambda case: dense(case) / 2), claim="C9")
+    assert verdict.verdict == "refuted"
+
+
+def test_c9_is_open_without_the_rows_or_the_unmasked_sweep():
+    full, masked, rows = masked_table()
+    [verdict] = verdicts_of(full, masked, claim="C9")
+    assert verdict.verdict == "inconclusive"
+    [verdict] = verdicts_of(masked, rows, claim="C9")
+    assert verdict.verdict == "inconclusive"
+    assert "no unmasked sweep" in verdict.reason
+
+
+def test_exponents_are_compared_over_the_same_lengths():
+    short = sweep("naive", OCTAVES[:6], case=CAUSAL)
+    records = sweep("naive"), short, rowwise(OCTAVES[:6], case=CAUSAL)
+    [verdict] = verdicts_of(*records, claim="C9")
+    assert verdict.verdict == "supported"
+    assert "unmasked at T=2048" in verdict.sentence
