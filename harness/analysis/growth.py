@@ -45,9 +45,10 @@ def time_part(fit: TimeFit, expected: float) -> Part:
 
 
 def time_notes(series: LengthSeries, fit: TimeFit) -> list[str]:
-    """Return what belongs beside an exponent: shares, residual, shape, kernel, one replica."""
+    """Return what belongs beside an exponent: range, shares, residual, replicas, shape."""
     shares = ", ".join(f"{name} {share:.0%}" for name, share in fit.shares.items())
-    notes = [f"shares at the largest T: {shares}"] if shares else []
+    notes = [f"over T in {extent(fit)}"] if fit.lengths else []
+    notes += [f"shares at the largest T: {shares}"] if shares else []
     notes += [] if fit.rms is None else [f"residual {fit.rms:.1%} rms"]
     notes += ["one replica: no spread between processes"] if series.replicas == 1 else []
     return [*notes, shape_text(series)]

@@ -62,12 +62,14 @@ def say(backend: str, apart: Difference | None, ratios: list[Ratio], part: Part)
     """Put the difference of exponents and the cost of the mask in one phrase."""
     if apart is None or not ratios:
         return f"{backend}: {part.reason}"
-    value, low, high = apart
     last = ratios[-1]
-    return (
-        f"{backend} exponent {value:+.2f} [{low:+.2f}, {high:+.2f}], "
-        f"time {last.value:.2f}x unmasked at T={last.length}"
-    )
+    return f"{backend} exponent {apart_text(apart)}, time {last.value:.2f}x at T={last.length}"
+
+
+def apart_text(apart: Difference) -> str:
+    """Say a difference of exponents with its interval, without a minus zero."""
+    value, low, high = (round(each, 2) + 0.0 for each in apart)
+    return f"{value:+.2f} [{low:+.2f}, {high:+.2f}]"
 
 
 def unmasked(evidence: Evidence, series: LengthSeries) -> SeriesFit | None:
@@ -100,8 +102,8 @@ def judge_difference(first: TimeFit, second: TimeFit) -> tuple[Difference | None
     apart = difference(first, second)
     if apart is None or first.reason or second.reason:
         return apart, Part(INCONCLUSIVE, open_reason(first, second))
-    value, low, high = apart
-    text = f"exponent apart by {value:+.2f} [{low:+.2f}, {high:+.2f}]"
+    _, low, high = apart
+    text = f"exponent changed by {apart_text(apart)}"
     if words == [SUPPORTED, SUPPORTED] or (low >= -TOLERANCE and high <= TOLERANCE):
         return apart, Part(SUPPORTED, text)
     outside = low > TOLERANCE or high < -TOLERANCE

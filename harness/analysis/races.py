@@ -87,5 +87,5 @@ def positions_verdict(claim: str, key: SeriesKey, heads: int, ratios: list[Ratio
     text = part.reason
     if ratios:
         least = min(ratios, key=lambda ratio: ratio.low)
-        text = f"together is {least} as fast as row by row or faster, H={heads}"
+        text = f"row by row takes {least} together's time or more, H={heads}"
     return race_verdict(claim, series_of(key), part, text, ratios)

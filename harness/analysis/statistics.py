@@ -85,7 +85,9 @@ def paired_ratio(
     pool = np.stack([_resample(*pair, resamples, generator) for pair in pairs])
     # Each draw picks replicas with replacement, and for each pick another resample of its rounds.
     shape = (resamples, len(pairs))
-    drawn = pool[generator.integers(len(pairs), size=shape), generator.integers(resamples, size=shape)]
+    drawn = pool[
+        generator.integers(len(pairs), size=shape), generator.integers(resamples, size=shape)
+    ]
     low, high = np.quantile(np.median(drawn, axis=1), [(1 - level) / 2, (1 + level) / 2])
     return ratio, min(float(low), ratio), max(float(high), ratio)
 

@@ -77,8 +77,8 @@ def memory_verdict(
     grows = memory_exponent(fit)
     text = f"{series.key.backend} peak: {part.reason}"
     if grows is not None:
-        held = f"T^{grows:.2f}, {matrices(series, fit):.2f} score matrices"
-        text = f"{series.key.backend} peak memory grows as {held} over T in {extent(fit)}"
+        held = f"{matrices(series, fit):.2f} score matrices"
+        text = f"{series.key.backend} peak grows as T^{grows:.2f} over T in {extent(fit)}, {held}"
     return Verdict(
         claim=claim,
         series=where,
@@ -87,7 +87,7 @@ def memory_verdict(
         low=grows,
         high=grows,
         expected=expected,
-        reason=f"{part.reason}; {shape_text(series)}",
+        reason=f"{part.reason}; over T in {extent(fit)}; {shape_text(series)}",
         sentence=line(claim, part.verdict, text, where),
     )
 

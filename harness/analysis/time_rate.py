@@ -1,6 +1,6 @@
 """Hockney's two figures of a fitted time: the rate that long calls approach, and the half-way length."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -13,7 +13,7 @@ SHARE_IGNORED = 0.10
 
 
 def hockney(
-    curve: Curves, lengths: Array, flops: Sequence[float] | None
+    curve: Curves, lengths: Array, flops: Mapping[int, float] | None
 ) -> tuple[float | None, float | None]:
     """Return (rate_asymptotic [flop/s], half_length) of one fitted law (Hockney and Jesshope 1988).
 
@@ -23,17 +23,16 @@ def hockney(
     half_length lies beyond the largest length, the rate was never approached.
     """
     terms = curve.terms[0]
-    growth = None if flops is None else _growth(lengths, flops)
+    first, last = int(lengths[0]), int(lengths[-1])
+    growth = (
+        None if flops is None else float(np.log(flops[last] / flops[first]) / np.log(last / first))
+    )
     place, power = _leading(curve, terms, growth)
     fits = growth is None or abs(power - growth) <= POWER_TOLERANCE
     if not fits or terms[place] <= 0 or terms[place + 1 :].sum() > SHARE_IGNORED * terms.sum():
         return None, None
-    half = float(lengths[-1]) * _half(terms[: place + 1], power)
-    return (None if flops is None else float(flops[-1] / terms[place])), half
-
-
-def _growth(lengths: Array, flops: Sequence[float]) -> float:
-    return float(np.log(flops[-1] / flops[0]) / np.log(lengths[-1] / lengths[0]))
+    rate = None if flops is None else float(flops[last] / terms[place])
+    return rate, last * _half(terms[: place + 1], power)
 
 
 def _leading(curve: Curves, terms: Array, growth: float | None) -> tuple[int, float]:

@@ -82,7 +82,9 @@ def read_series(
 
 
 def _usable(row: Sequence[float | None] | None) -> Array:
-    values = np.array([np.nan if value is None else value for value in row or ()], dtype=np.float64)
+    values = np.array(
+        [np.nan if value is None else value for value in row or ()], dtype=np.float64
+    )
     return values[np.isfinite(values) & (values > 0)]
 
 

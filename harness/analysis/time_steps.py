@@ -39,7 +39,7 @@ def find_jump(series: Series) -> Jump:
     fitted = floors[:, None, None] + np.exp(
         np.einsum("pnc,fpc->fpn", _designs(series.lengths, places), solution)
     )
-    free = 3.0 + (floors > 0)[:, None] * np.ones(places.size)
+    free = 4.0 + (floors > 0)[:, None] * np.ones(places.size)
     criterion = information(series.seconds, fitted, series.weights, free)
     floor, place = np.unravel_index(np.argmin(criterion), criterion.shape)
     return Jump(

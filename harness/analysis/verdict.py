@@ -14,6 +14,7 @@ INCONCLUSIVE, NOT_MEASURED = "inconclusive", "not_measured"
 VERDICTS = (SUPPORTED, REFUTED, INCONCLUSIVE, NOT_MEASURED)
 NAMES = ("backend", "device", "dtype", "mask", "phase")
 LINE = 98
+BRIEF = {" grows as ": " ~ ", " over T in ": ", T in ", "score matrices": "scores"}
 
 Series = dict[str, str | None]
 
@@ -70,16 +71,19 @@ def no_series(**values: str | None) -> Series:
 def line(claim: str, verdict: str, text: str, series: Series) -> str:
     """Say a verdict in one line of at most 98 characters, with its device.
 
-    Long lines first shorten the words of the series, then lose the end of the text: never the
-    series, because a figure without its device says nothing.
+    Long lines first shorten the words of the series, then those of the text, then lose its end:
+    never the series, because a figure without its device says nothing.
     """
     head = f"{claim} {verdict.replace('_', ' ')}: "
-    places = [_place(series, short=False), _place(series, short=True)]
-    for place in places:
-        if len(head + text + place) <= LINE:
-            return head + text + place
-    room = LINE - len(head + places[1]) - 3
-    return f"{head}{text[:room].rstrip()}...{places[1]}"
+    place, brief = _place(series, short=False), text
+    for long, short in BRIEF.items():
+        brief = brief.replace(long, short)
+    code = _place(series, short=True)
+    for words in (text + place, text + code, brief + code):
+        if len(head + words) <= LINE:
+            return head + words
+    room = LINE - len(head + code) - 3
+    return f"{head}{brief[:room].rstrip()}...{code}"
 
 
 def combine(parts: Sequence[Part]) -> Part:

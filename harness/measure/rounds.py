@@ -12,13 +12,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from harness.measure.clock import Call, Clock
-from harness.measure.contention import contended, snapshot
+from harness.measure.contention import contended, interrupted, snapshot
 from harness.measure.entrant import MIN_SAMPLES, Entrant
 from harness.measure.flags import drifts, on_ticks
 from harness.measure.outcome import Failure, attempt
-
-# More involuntary switches than samples: the typical sample was interrupted.
-SWITCHES_PER_SAMPLE = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,7 +109,7 @@ def _flags(entrant: Entrant, *, busy: bool) -> Iterator[str]:
         yield "unconverged"
     if drifts(samples):
         yield "drift"
-    if busy or entrant.switches > SWITCHES_PER_SAMPLE * len(samples):
+    if busy or interrupted(entrant.switches, entrant.spent_s):
         yield "contended"
     if paced.launch_bound:
         yield "launch_bound"

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 FORMAT = struct.Struct("<qq")
-IDLE, SETUP = -2, -1
+STARTING, IDLE, SETUP = -3, -2, -1
 
 
 class Beacon:
@@ -26,7 +26,7 @@ class Beacon:
             self._memory = mmap.mmap(file.fileno(), FORMAT.size)
 
     def mark(self, index: int) -> None:
-        """Say that backend number `index` (or SETUP, IDLE) starts something now."""
+        """Say that backend number `index` (or SETUP, IDLE, STARTING) starts something now."""
         FORMAT.pack_into(self._memory, 0, index, time.monotonic_ns())
 
     def read(self) -> tuple[int, float]:

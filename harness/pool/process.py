@@ -16,11 +16,13 @@ from typing import Any
 
 import psutil
 
-from harness.pool.beacon import Beacon
+from harness.pool.beacon import SETUP, STARTING, Beacon
 from harness.pool.orders import WorkerSpec, worker_environment
 from harness.record import Status
 
 POLL_S = 0.2
+# Loading torch and its libraries takes 2 s on an idle machine, and far longer from a cold disk.
+START_S = 180.0
 # A worker holds torch and its libraries beside the tensors it was given leave for.
 PROGRAM_BYTES = 2_000_000_000
 
@@ -49,6 +51,7 @@ class WorkerProcess:
         beacon = folder / "beacon"
         beacon.unlink(missing_ok=True)
         self.beacon = Beacon(beacon)
+        self.beacon.mark(STARTING)
         self._answers, answers = os.pipe()
         self._buffer = b""
         # -P: a file called torch.py in the user's folder must not be taken for torch.
@@ -74,7 +77,8 @@ class WorkerProcess:
     def ask(self, order: dict[str, Any]) -> dict[str, Any]:
         """Send an order and wait for its answer; WorkerLost if the worker dies or hangs."""
         assert self.process.stdin is not None
-        self.beacon.mark(-1)
+        if self.beacon.read()[0] != STARTING:
+            self.beacon.mark(SETUP)
         try:
             self.process.stdin.write(json.dumps(order).encode() + b"\n")
             self.process.stdin.flush()
@@ -101,9 +105,10 @@ class WorkerProcess:
     def _watch(self) -> None:
         """Kill a worker that hangs or outgrows its memory, and say so."""
         index, elapsed = self.beacon.read()
-        if elapsed > self.timeout_s:
+        allowed = START_S if index == STARTING else self.timeout_s
+        if elapsed > allowed:
             self.kill()
-            reason = f"no answer within {self.timeout_s:g} s; the worker was replaced"
+            reason = f"no answer within {allowed:g} s; the worker was replaced"
             raise WorkerLost(Status.TIMED_OUT, reason, index)
         limit = self.spec.memory_limit
         used = self._resident()
@@ -141,7 +146,9 @@ class WorkerProcess:
         if self.process.stdin is not None:
             with suppress(OSError):
                 self.process.stdin.close()
-        os.close(self._answers)
+        if self._answers >= 0:
+            os.close(self._answers)
+            self._answers = -1
 
     def close(self) -> None:
         """End the process and remove its files."""

@@ -83,7 +83,7 @@ def sweep(
     case: dict[str, object] | None = None,
     **fields: object,
 ) -> list[Record]:
-    """Make the records of a sweep over T; `case` holds what is fixed, as `Case.square` takes it."""
+    """Make the records of a sweep over T; `case` is what is fixed, for `Case.square`."""
     cases = [Case.square(length, **(case or {})) for length in lengths]  # type: ignore[arg-type]
     return [measured(backend, each, **fields) for each in cases]  # type: ignore[arg-type]
 

@@ -15,7 +15,7 @@ FAST = measured("naive", CASE, seconds=dense)
 SLOW = measured("rowwise", CASE, seconds=slow)
 
 
-def test_what_slows_a_process_cancels():
+def test_what_slows_a_process_cancels() -> None:
     medians = (1.0, 1.3, 1.1)
     bottom = replace(FAST, replica_medians_s=medians)
     top = replace(SLOW, replica_medians_s=tuple(2 * value for value in medians))
@@ -24,7 +24,7 @@ def test_what_slows_a_process_cancels():
     assert (ratio.value, ratio.low, ratio.high) == pytest.approx((2, 2, 2))
 
 
-def test_few_processes_have_a_wide_interval():
+def test_few_processes_have_a_wide_interval() -> None:
     low, high = student_interval((2.0, 2.2), (1.0, 1.0))
     assert low < 1.5
     assert high > 3
@@ -36,19 +36,19 @@ def test_few_processes_have_a_wide_interval():
     assert ratio.value == pytest.approx(2.1)
 
 
-def test_many_processes_are_bootstrapped():
+def test_many_processes_are_bootstrapped() -> None:
     bottom = replace(FAST, replica_medians_s=(1.0,) * 8)
     top = replace(SLOW, replica_medians_s=tuple(2 + step / 100 for step in range(8)))
     ratio = time_ratio(top, bottom)
     assert 2 <= ratio.low < ratio.value < ratio.high <= 2.07
 
 
-def test_two_devices_are_never_compared():
+def test_two_devices_are_never_compared() -> None:
     with pytest.raises(ValueError, match="two devices are never compared"):
         time_ratio(replace(SLOW, device="cuda"), FAST)
 
 
-def test_unequal_replicas_fall_back_to_intervals():
+def test_unequal_replicas_fall_back_to_intervals() -> None:
     bottom = replace(FAST, replica_medians_s=(1.0,))
     ratio = time_ratio(SLOW, bottom)
     assert not ratio.paired
@@ -56,7 +56,7 @@ def test_unequal_replicas_fall_back_to_intervals():
     assert ratio.high == pytest.approx(SLOW.time_high_s / FAST.time_low_s)
 
 
-def test_one_replica_without_an_interval_says_nothing():
+def test_one_replica_without_an_interval_says_nothing() -> None:
     bare = {"replica_medians_s": (1.0,), "time_low_s": None, "time_high_s": None}
     ratio = time_ratio(replace(SLOW, **bare), replace(FAST, **bare))
     assert ratio.low == 0
@@ -73,7 +73,7 @@ def test_one_replica_without_an_interval_says_nothing():
         ([], "inconclusive"),
     ],
 )
-def test_every_length_must_lie_above_one(bounds, word):
+def test_every_length_must_lie_above_one(bounds: list[tuple[float, float]], word: str) -> None:
     ratios = [
         Ratio(64 * (index + 1), (low + high) / 2, low, high, paired=True)
         for index, (low, high) in enumerate(bounds)

@@ -23,7 +23,7 @@ from tests.analysis.tables import OCTAVES, no_matrix, sweep, table_of
         (32000, 8, 16_384_000_000),
     ],
 )
-def test_the_article_is_right_about_bytes(length, heads, predicted):
+def test_the_article_is_right_about_bytes(length: int, heads: int, predicted: int) -> None:
     table = predicted_scores(table_of())
     [row] = table[(table["length"] == length) & (table["heads"] == heads)].to_dict("records")
     assert row["predicted_bytes"] == predicted
@@ -32,7 +32,7 @@ def test_the_article_is_right_about_bytes(length, heads, predicted):
     assert pd.isna(row["matrices"])
 
 
-def test_measured_peaks_stand_beside_the_prediction():
+def test_measured_peaks_stand_beside_the_prediction() -> None:
     table = predicted_scores(table_of(sweep("naive", OCTAVES), sweep("tiled", OCTAVES)))
     measured = table[table["measured_bytes"].notna()]
     assert list(measured["length"]) == list(OCTAVES)
@@ -45,7 +45,7 @@ def test_measured_peaks_stand_beside_the_prediction():
     ]  # fmt: skip
 
 
-def test_a_measured_length_of_the_article_replaces_its_prediction():
+def test_a_measured_length_of_the_article_replaces_its_prediction() -> None:
     half = {"dtype": "float16", "heads": 8}
     table = predicted_scores(table_of(sweep("naive", (1000,), case=half)))
     assert len(table) == 6
@@ -53,7 +53,7 @@ def test_a_measured_length_of_the_article_replaces_its_prediction():
     assert row["measured_bytes"] == 32_000_000
 
 
-def test_only_what_was_measured_counts():
+def test_only_what_was_measured_counts() -> None:
     lost = [
         replace(record, status=Status.OUT_OF_MEMORY) for record in sweep("naive", peak=no_matrix)
     ]

@@ -44,12 +44,12 @@ class Made:
 
 
 MADE = {
-    "naive": Made(1.2e-5, 3.1e-9, 2.0, 0, masked_share=1.05, spread=0.06),
-    "rowwise": Made(6e-4, 2.1e-8, 0.0, 2048, spread=0.02),
-    "tiled": Made(9e-5, 1.9e-9, 0.0, 1024, 2_367_488, masked_share=0.6),
-    "sdpa": Made(9e-6, 1.62e-9, 0.0, 1040, 591_872, masked_share=0.54),
-    "sdpa-math": Made(4.5e-5, 5.1e-9, 2.25, 1028),
-    "sdpa-flash": Made(8e-6, 1.6e-9, 0.0, 1040, 591_872, masked_share=0.53),
+    "naive": Made(1.2e-5, 6.5e-9, 2.0, 0, masked_share=1.05, spread=0.06),
+    "rowwise": Made(6e-4, 4e-8, 0.0, 2048, spread=0.02),
+    "tiled": Made(9e-5, 4.2e-9, 0.0, 1024, 2_367_488, masked_share=0.6),
+    "sdpa": Made(9e-6, 3.42e-9, 0.0, 1040, 591_872, masked_share=0.54),
+    "sdpa-math": Made(4.5e-5, 1.01e-8, 2.25, 1028),
+    "sdpa-flash": Made(8e-6, 3.4e-9, 0.0, 1040, 591_872, masked_share=0.53),
 }
 ABSENT = {
     "sdpa-cudnn": "needs a CUDA device",

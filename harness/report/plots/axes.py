@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from harness.report import units
 from harness.report.plots.canvas import (
-    LEFT, LEGEND, PALE, WIDTH, add_axes, add_title, in_house_look, new_figure,
+    LEFT, NARROW, PALE, WIDTH, add_axes, add_title, in_house_look, new_figure,
 )  # fmt: skip
 from harness.report.plots.lines import (
     add_legend, draw_intervals, draw_lines, set_log_figures, set_ticks,
@@ -34,13 +34,13 @@ def sweep_figure(frame: pd.DataFrame, axis: str, *, subtitle: str) -> Figure | N
         return None
     figure = new_figure(height=HEIGHT)
     both = peaks["value"].nunique() >= 2
-    room = WIDTH - LEFT - LEGEND - 0.2
+    room = WIDTH - LEFT - NARROW - 0.2
     width = (room - GAP) / 2 if both else room
     left = add_axes(figure, right=WIDTH - LEFT - width)
     _draw(left, times, "median", axis)
     set_log_figures(left, units.seconds, "median time of a call (log scale)")
     if both:
-        right = add_axes(figure, left=LEFT + width + GAP, right=LEGEND + 0.2)
+        right = add_axes(figure, left=LEFT + width + GAP, right=NARROW + 0.2)
         _draw(right, peaks, "peak", axis)
         set_log_figures(right, units.size, "peak memory above the inputs (log scale)")
     add_legend(right if both else left, times, y="median", gutter=0.25)

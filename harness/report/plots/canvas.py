@@ -19,14 +19,15 @@ DPI = 115
 WIDTH, HEIGHT = 10.0, 5.3  # inches
 LEFT, BOTTOM, TOP = 0.95, 0.72, 0.92  # margins, inches
 GUTTER = 0.85  # right of the axes: guide labels or a second axis, inches
-LEGEND = 2.85  # right of the gutter, inches
+LEGEND = 2.85  # right of the gutter: backends with a figure each, inches
+NARROW = 1.7  # right of the gutter: backends alone, inches
 INK, GREY, PALE = "#222222", "#6b6b6b", "#b5b5b5"
 # All that a user's own matplotlibrc could change starts from matplotlib's defaults.
 LOOK = {
     "font.family": "DejaVu Sans", "font.size": 9.5, "axes.labelsize": 9.5, "axes.labelcolor": INK,
     "axes.edgecolor": PALE, "axes.spines.top": False, "axes.spines.right": False,
     "axes.grid": True, "axes.axisbelow": True, "grid.color": "#e6e6e6", "grid.linewidth": 0.8,
-    "xtick.color": GREY, "ytick.color": GREY, "xtick.labelsize": 8.5, "ytick.labelsize": 8.5,
+    "xtick.color": GREY, "ytick.color": GREY, "xtick.labelsize": 8, "ytick.labelsize": 8.5,
     "legend.frameon": False, "legend.fontsize": 9, "legend.title_fontsize": 9,
     "lines.linewidth": 1.6, "lines.markersize": 5.5, "path.simplify": False,
 }  # fmt: skip
@@ -63,7 +64,7 @@ def new_figure(*, height: float = HEIGHT) -> Figure:
 
 
 def add_axes(
-    figure: Figure, *, left: float = LEFT, right: float = GUTTER + LEGEND,
+    figure: Figure, *, left: float = LEFT, right: float = GUTTER + NARROW,
     bottom: float = BOTTOM, top: float = TOP,
 ) -> Axes:  # fmt: skip
     """Add axes by their margins in inches, so that the legend's room is the same in every figure."""

@@ -8,7 +8,7 @@ from harness.report import units
 from harness.report.markup import shorten
 from harness.report.palette import Style, ordered, ordered_by
 from harness.report.plots.canvas import (
-    BOTTOM, GREY, LEGEND, TOP, add_axes, add_title, in_house_look, new_figure,
+    BOTTOM, GREY, NARROW, TOP, add_axes, add_title, in_house_look, new_figure,
 )  # fmt: skip
 from harness.report.plots.points import points
 
@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-ROW = 0.42
-DODGE = 0.13
+ROW, MARGIN = 0.1, 0.16  # inches of a dot and around the dots of a row
 
 
 @in_house_look
@@ -31,10 +30,11 @@ def dots_figure(
     if len(values) < 2:
         return None
     names = ordered(data["backend"])
-    figure = new_figure(height=BOTTOM + TOP + ROW * len(names))
-    axes = add_axes(figure, left=1.5, right=LEGEND - 0.55)
+    tall = ROW * len(values) + MARGIN
+    figure = new_figure(height=BOTTOM + TOP + tall * len(names))
+    axes = add_axes(figure, left=1.5, right=NARROW + 0.3)
     for place, value in enumerate(values):
-        shift = (place - (len(values) - 1) / 2) * min(DODGE, 0.7 / len(values))
+        shift = (place - (len(values) - 1) / 2) * ROW / tall
         _dots(axes, data[data["value"] == value], names, styles[value], shift)
     _finish(axes, names)
     _legend(axes, values, styles, axis)
@@ -49,7 +49,7 @@ def _dots(axes: Axes, data: pd.DataFrame, names: list[str], look: Style, shift: 
     axes.errorbar(
         data["median"], rows, xerr=[below.clip(lower=0).fillna(0), above.clip(lower=0).fillna(0)],
         fmt=look.marker, color=look.colour, markeredgecolor="white", markeredgewidth=0.6,
-        elinewidth=1.1, zorder=3,
+        elinewidth=1.1, markersize=6.5, zorder=3,
     )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.report import units
 from harness.report.markup import shorten
-from harness.report.palette import ordered, style
+from harness.report.palette import SOLID, ordered, style
 from harness.report.plots.canvas import GREY, GUTTER
 from harness.report.tables.pivots import choose_lengths
 
@@ -20,11 +20,14 @@ NAME_LENGTH = 20
 
 
 def draw_lines(axes: Axes, data: pd.DataFrame, *, x: str, y: str) -> None:
-    """Draw one line per backend through its points; `data` has one row per backend and x."""
+    """Draw one line per backend through its points; `data` has one row per backend and x.
+
+    Dashed lines come last: over the solid line of an equal backend both are seen.
+    """
     import seaborn as sns
 
     assert not data.duplicated(["backend", x]).any(), "two series in one line: a key was forgotten"
-    names = ordered(data["backend"])
+    names = sorted(ordered(data["backend"]), key=lambda name: style(name).dashes != SOLID)
     looks = {name: style(name) for name in names}
     sns.lineplot(
         data=data, x=x, y=y, ax=axes, hue="backend", style="backend", hue_order=names,
@@ -67,7 +70,7 @@ def set_log_figures(axes: Axes, write: Callable[[float], str], label: str) -> No
 
     axes.set_yscale("log")
     low, high = axes.get_ylim()
-    few = high / low < 30
+    few = high / low < 300
     axes.yaxis.set_major_locator(LogLocator(base=10, subs=(1, 2, 5) if few else (1,), numticks=12))
     axes.yaxis.set_minor_locator(NullLocator())
     axes.yaxis.set_minor_formatter(NullFormatter())
@@ -79,8 +82,8 @@ def add_legend(
     axes: Axes, data: pd.DataFrame, *, y: str, notes: Mapping[str, str] | None = None,
     title: str = "backend", gutter: float = GUTTER,
 ) -> None:  # fmt: skip
-    """List the backends right of the axes, in the order in which their lines end, top first."""
-    names = by_last_value(data, y)
+    """List the backends right of the axes, in the order of their lines there, top first."""
+    names = from_top(data, y)
     texts = [legend_text(name, (notes or {}).get(name)) for name in names]
     box = axes.get_position()
     assert axes.figure is not None
@@ -92,12 +95,15 @@ def add_legend(
     legend.get_title().set_color(GREY)
 
 
-def by_last_value(data: pd.DataFrame, y: str) -> list[str]:
-    """Order backends by the value at the end of their line, largest first."""
+def from_top(data: pd.DataFrame, y: str) -> list[str]:
+    """Order backends by height, at the largest x that all have, else each at its own last x."""
     names = ordered(data["backend"])
     x = next(name for name in ("length", "value") if name in data.columns)
-    last = {name: float(data[data["backend"] == name].sort_values(x)[y].iloc[-1]) for name in names}
-    return sorted(names, key=lambda name: -last[name])
+    backends = data.groupby(x)["backend"].nunique()
+    shared = backends[backends == len(names)].index
+    last = data[data[x] <= shared.max()] if len(shared) else data
+    heights = last.sort_values(x).groupby("backend")[y].last()
+    return sorted(names, key=lambda name: -float(heights[name]))
 
 
 def legend_text(name: str, note: str | None) -> str:

@@ -8,7 +8,9 @@ from harness.case import ITEM_SIZES
 from harness.report import units
 from harness.report.fits import FitIndex, matrices_text
 from harness.report.panels import Panel
-from harness.report.plots.canvas import PALE, add_axes, add_title, in_house_look, new_figure
+from harness.report.plots.canvas import (
+    GUTTER, LEGEND, PALE, add_axes, add_title, in_house_look, new_figure,
+)  # fmt: skip
 from harness.report.plots.guides import label_right
 from harness.report.plots.lines import add_legend, draw_lines, set_log_figures, set_ticks
 from harness.report.plots.points import points
@@ -28,10 +30,9 @@ def memory_figure(panel: Panel, frame: pd.DataFrame, *, fits: FitIndex) -> Figur
     if data["length"].nunique() < 2:
         return None
     figure = new_figure()
-    axes = add_axes(figure)
+    axes = add_axes(figure, right=GUTTER + LEGEND)
     axes.set_yscale("log")
     draw_lines(axes, data, x="length", y="peak")
-    axes.set_ylim(float(data["peak"].min()) * 0.6, float(data["peak"].max()) * 1.8)
     _guides(axes, panel, data)
     set_log_figures(axes, units.size, "peak memory above the inputs (log scale)")
     set_ticks(axes, sorted(set(data["length"])), "length T in positions (log scale)")
@@ -50,8 +51,9 @@ def _guides(axes: Axes, panel: Panel, data: pd.DataFrame) -> None:
     for number, name in GUIDES.items():
         heights = [number * pair * at**2 for at in ends]
         axes.plot(ends, heights, color=PALE, linewidth=1.2, linestyle=(0, (5, 3)), zorder=0.5)
-        if heights[-1] < axes.get_ylim()[1]:
-            label_right(axes, heights[-1], name)
+        label_right(axes, heights[-1], name)
+    top = max(float(data["peak"].max()), 2 * pair * ends[-1] ** 2)
+    axes.set_ylim(float(data["peak"].min()) * 0.6, top * 1.8)
 
 
 def _notes(panel: Panel, data: pd.DataFrame, fits: FitIndex) -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from harness.report.plots.canvas import GREY, add_axes, add_title, in_house_look, new_figure
+from harness.report.plots.canvas import add_axes, add_title, in_house_look, new_figure
 from harness.report.plots.guides import level
 from harness.report.plots.lines import add_legend, draw_intervals, draw_lines, set_ticks
 
@@ -35,7 +35,7 @@ def ratio_figure(
     _scale(axes, data, levels)
     for height, text in levels.items():
         level(axes, height, text)
-    axes.set_ylabel(label, color=GREY)
+    axes.set_ylabel(label)
     set_ticks(axes, sorted(set(data["length"])), "length T in positions (log scale)")
     add_legend(axes, data, y="ratio")
     add_title(figure, title, subtitle)

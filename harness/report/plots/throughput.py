@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+LEFT = 1.2  # inches: the unit FLOP/s is long
+
+
 @in_house_look
 def throughput_figure(
     panel: Panel, frame: pd.DataFrame, *, ceiling: float | None
@@ -32,7 +35,7 @@ def throughput_figure(
     if data["length"].nunique() < 2:
         return None
     figure = new_figure()
-    axes = add_axes(figure)
+    axes = add_axes(figure, left=LEFT)
     axes.set_yscale("log")
     draw_lines(axes, data, x="length", y="rate")
     draw_intervals(axes, data, x="length", y="rate")
@@ -44,8 +47,10 @@ def throughput_figure(
         _ceiling(axes, ceiling)
     else:
         add_note(figure, f"no ceiling was measured for {panel.dtype}")
-    add_legend(axes, data, y="rate")
-    add_title(figure, "Throughput against length T", panel.title())
+    add_legend(axes, data, y="rate", gutter=0.95)
+    add_title(figure, "Throughput against length T", panel.title(), left=LEFT)
+    if ceiling:
+        add_note(figure, f"dashes: a plain matrix product, measured at {units.rate(ceiling)}")
     return figure
 
 
@@ -54,11 +59,6 @@ def _ceiling(axes: Axes, ceiling: float) -> None:
     from matplotlib.ticker import FixedLocator, NullLocator
 
     axes.axhline(ceiling, color=GREY, linewidth=1.2, linestyle=(0, (5, 3)), zorder=0.6)
-    text = f"measured matrix product: {units.rate(ceiling)}"
-    axes.annotate(
-        text, xy=(0.01, ceiling), xycoords=("axes fraction", "data"), xytext=(0, 4),
-        textcoords="offset points", fontsize=8.5, color=GREY, va="bottom",
-    )  # fmt: skip
     shares = axes.secondary_yaxis(
         "right", functions=(lambda rate: rate / ceiling, lambda share: share * ceiling)
     )

@@ -10,7 +10,7 @@ from harness.report.fits import FitIndex, exponent_note
 from harness.report.palette import ordered, style
 from harness.report.panels import Panel
 from harness.report.plots.canvas import (
-    GREY, HEIGHT, TOP, add_axes, add_title, in_house_look, new_figure,
+    GREY, GUTTER, HEIGHT, LEGEND, TOP, add_axes, add_title, in_house_look, new_figure,
 )  # fmt: skip
 from harness.report.plots.guides import slope_guides
 from harness.report.plots.lines import (
@@ -36,7 +36,7 @@ def time_figure(panel: Panel, frame: pd.DataFrame, *, fits: FitIndex) -> Figure 
     lost = out_of_memory(frame)
     strip = ROW * lost["backend"].nunique() + 0.12 if len(lost) else 0.0
     figure = new_figure(height=HEIGHT + strip)
-    axes = add_axes(figure, top=TOP + strip)
+    axes = add_axes(figure, top=TOP + strip, right=GUTTER + LEGEND)
     lengths = sorted({*data["length"], *lost["length"]})
     _draw(axes, data, lengths)
     if len(lost):
