@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar
@@ -11,6 +12,7 @@ from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt, ValidationError
 
 from harness.case import DEFAULT_WINDOW, Case
+from harness.record import cell_name
 
 FOLDER = Path(__file__).resolve().parent.parent / "suites" / "grids"
 
@@ -22,6 +24,20 @@ MaskName = Literal[
     "full", "causal", "causal-bottom-right", "padding", "causal-padding", "sliding-window"
 ]
 PhaseName = Literal["forward", "backward", "forward_backward"]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One case on one backend, asked for by a suite."""
+
+    suite: str
+    backend: str
+    case: Case
+
+    @property
+    def name(self) -> str:
+        """Name of the cell in every table."""
+        return cell_name(self.backend, self.case)
 
 
 class Axes(BaseModel):
@@ -79,6 +95,16 @@ class Grid(BaseModel):
                 if (series.suite, case) not in seen:
                     seen.add((series.suite, case))
                     yield series.suite, case
+
+    def cells(self, suite: str, backends: Iterable[str], device: str) -> list[Cell]:
+        """List the cells of one suite: every case on every backend that may run its length."""
+        return [
+            Cell(suite, backend, case)
+            for name, case in self.cases(device)
+            if name == suite
+            for backend in backends
+            if self.wants(backend, case)
+        ]
 
     def wants(self, backend: str, case: Case) -> bool:
         """Whether the grid lets this backend run a case of this length."""

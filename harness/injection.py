@@ -28,6 +28,10 @@ class LatePath(os.PathLike[str]):
 
     folder: Path | None = None
 
+    def __bool__(self) -> bool:
+        """Whether there is something to write: an empty file would only be warned about."""
+        return self.folder is not None
+
     def __fspath__(self) -> str:
         """Return where pytest-benchmark's file goes."""
         return os.devnull if self.folder is None else str(self.folder / "benchmark.json")

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from harness.grid import Cell
 from harness.injection import LatePath, ReplayClock, replay, without_nan
-from harness.pool.session import Cell, Session
 from harness.record import Record, Status
-from harness.report.progress import Progress
 from harness.settings import Settings, from_environment, resolve
+
+if TYPE_CHECKING:
+    from harness.pool.session import Session
+    from harness.report.progress import Progress
 
 OPTIONS = {
     "grid": ("NAME|FILE.toml", "what to measure (default: quick on a CPU, standard on a GPU)"),
@@ -27,8 +30,8 @@ OPTIONS = {
     "require": ("A,B", "fail if one of these backends is unavailable"),
     "pool": ("local|inline", "worker processes, or this process for debugging"),
 }
-SESSION = pytest.StashKey[Session]()
-PROGRESS = pytest.StashKey[Progress]()
+SESSION: pytest.StashKey[Session] = pytest.StashKey()
+PROGRESS: pytest.StashKey[Progress] = pytest.StashKey()
 JSON_PATH = pytest.StashKey[LatePath]()
 SETTINGS = pytest.StashKey[Settings]()
 
@@ -69,14 +72,21 @@ def option(config: pytest.Config, name: str) -> Any:
 
 
 def settings_of(config: pytest.Config) -> Settings:
-    """Resolve the settings once; a wrong one ends pytest with one line and exit code 4."""
+    """Resolve the settings once; UsageError in one line if one is wrong."""
     if SETTINGS not in config.stash:
         names = [name.replace("-", "_") for name in (*OPTIONS, "extra_backend")]
         try:
             config.stash[SETTINGS] = resolve({name: option(config, name) for name in names})
         except ValueError as error:
-            pytest.exit(str(error), returncode=pytest.ExitCode.USAGE_ERROR)
+            raise pytest.UsageError(str(error)) from None
     return config.stash[SETTINGS]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
+    """Check the settings before collecting, so that a wrong one is one line and exit code 4."""
+    if session.config.getoption("benchmark_only", False):
+        settings_of(session.config)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -85,24 +95,22 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if marker is None:
         return
     settings = settings_of(metafunc.config)
-    cells = [
-        Cell(suite, backend, case)
-        for suite, case in settings.grid.cases(settings.device)
-        if suite == marker.args[0]
-        for backend in settings.backends
-        if settings.grid.wants(backend, case)
-    ]
+    cells = settings.grid.cells(marker.args[0], settings.backends, settings.device)
     metafunc.parametrize("cell", cells, ids=[cell.name for cell in cells])
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Measure a cell once though two suites ask for it, and keep the cells of a case together."""
+    """Measure a cell once though two suites ask for it, and keep the cells of a case together.
+
+    A suite of which the grid has no cell is left out.
+    """
     kept: dict[Any, list[pytest.Item]] = {}
     seen, again = set(), []
     for item in items:
         cell = cell_of(item)
-        if cell is not None and cell.name in seen:
+        empty = cell is None and item.get_closest_marker("cells") is not None
+        if empty or (cell is not None and cell.name in seen):
             again.append(item)
             continue
         if cell is not None:
@@ -135,8 +143,11 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     if not cells or config.getoption("collectonly"):
         return
     if config.getoption("dist", "no") != "no":
-        pytest.exit("timing under pytest-xdist means nothing: run without -n", returncode=4)
-    reporter = config.pluginmanager.get_plugin("terminalreporter")
+        raise pytest.UsageError("timing under pytest-xdist means nothing: run without -n")
+    from harness.pool.session import Session
+    from harness.report.progress import Progress
+
+    reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
     quieten(reporter)
     progress = config.stash[PROGRESS] = Progress(reporter._tw._file)
     try:
@@ -144,9 +155,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         progress.say(f"{len(cells)} cells, results in {run.folder}")
         run.start()
     except (ValueError, OSError) as error:
-        pytest.exit(str(error), returncode=pytest.ExitCode.USAGE_ERROR)
-    if JSON_PATH in config.stash:
-        config.stash[JSON_PATH].folder = run.folder
+        raise pytest.UsageError(str(error)) from None
     progress.start(run.expected_seconds())
 
 
@@ -171,6 +180,8 @@ def measure(request: pytest.FixtureRequest, benchmark: Any, cell: Cell) -> Calla
         record, samples = config.stash[SESSION].outcome(cell)
         config.stash[PROGRESS].advance(cell.name)
         judge(record, settings_of(config).required)
+        if JSON_PATH in config.stash:
+            config.stash[JSON_PATH].folder = config.stash[SESSION].folder
         benchmark.group = cell.case.id
         benchmark.extra_info.update(cell=record.cell, backend=record.backend)
         replay(benchmark, clock, [seconds for replica in samples for seconds in replica])

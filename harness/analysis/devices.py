@@ -7,33 +7,31 @@ from harness.analysis.verdict import (
     NOT_MEASURED,
     REFUTED,
     SUPPORTED,
+    Part,
     Verdict,
-    line,
     no_series,
 )
 
 
 def device_rule(evidence: Evidence, claim: Claim) -> list[Verdict]:
     """Judge C14: every cell and every verdict reached before names the one device it is of."""
-    cells = evidence.records
-    if not cells:
+    if not evidence.records:
         return []
-    names = ", ".join(sorted({cell.device for cell in cells if cell.device}))
+    part = names_part(evidence)
+    names = ", ".join(sorted({cell.device for cell in evidence.records if cell.device}))
+    run = f"run {evidence.facts['run']}" if evidence.facts.get("run") else ""
+    notes = ("a ratio of times on two devices is refused", run)
+    where = no_series(device=names or None)
+    return [Verdict.on(claim.id, where, part=part.noting(*notes), text=part.reason)]
+
+
+def names_part(evidence: Evidence) -> Part:
+    """Count the cells and the verdicts that name no device."""
     measured = [each for each in evidence.verdicts if each.verdict != NOT_MEASURED]
-    nameless = [record.cell for record in cells if not record.device]
+    nameless = [cell.cell for cell in evidence.records if not cell.device]
     nameless += [each.claim for each in measured if not each.series["device"]]
-    word = REFUTED if nameless else SUPPORTED
-    text = f"{len(cells)} cells and {len(measured)} verdicts each name one device"
     if nameless:
         text = f"{len(nameless)} cells or verdicts name no device, {nameless[0]} first"
-    run = f"run {evidence.facts['run']}: " if evidence.facts.get("run") else ""
-    where = no_series(device=names or None)
-    return [
-        Verdict(
-            claim=claim.id,
-            series=where,
-            verdict=word,
-            reason=f"{run}{text}; times on two devices are refused as a ratio",
-            sentence=line(claim.id, word, text, where),
-        )
-    ]
+        return Part(REFUTED, text)
+    text = f"{len(evidence.records)} cells and {len(measured)} verdicts each name one device"
+    return Part(SUPPORTED, text)

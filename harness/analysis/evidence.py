@@ -12,7 +12,7 @@ from typing import Any
 from harness.analysis.cells import SeriesKey, is_ok, is_square
 from harness.analysis.ratio import Ratio, time_ratio
 from harness.analysis.series import SeriesFit
-from harness.analysis.verdict import NOT_MEASURED, Verdict, line, no_series
+from harness.analysis.verdict import NOT_MEASURED, Part, Verdict, no_series
 from harness.case import MASK_CODES
 from harness.record import Record
 
@@ -64,7 +64,7 @@ class Evidence:
         return (fit for fit in self.fits if scope.covers(fit.series.key))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Claim:
     """State a claim as data: what it says, on which series, what is predicted, and its rule."""
 
@@ -77,18 +77,13 @@ class Claim:
     rule: Callable[[Evidence, Claim], list[Verdict]] = field(repr=False)
 
 
-def missing(evidence: Evidence, claim: Claim, verdicts: list[Verdict]) -> list[Verdict]:
+def missing(evidence: Evidence, claim: Claim, *, verdicts: list[Verdict]) -> list[Verdict]:
     """Say why the backends in a claim's scope have no verdict: one line for each.
 
     Backends that ran, but without the sweep that the claim asks for, share one line per device.
     """
-    done = {(verdict.series["backend"], verdict.series["device"]) for verdict in verdicts}
-    waiting: defaultdict[tuple[str, str], list[Record]] = defaultdict(list)
-    for record in filter(claim.scope.covers, evidence.records):
-        if (record.backend, record.device) not in done:
-            waiting[record.backend, record.device].append(record)
     lines, short = [], defaultdict(list)
-    for (backend, device), cells in waiting.items():
+    for (backend, device), cells in waiting(evidence, claim, verdicts=verdicts).items():
         reason = failure(cells)
         if reason is None:
             short[device].append(backend)
@@ -100,6 +95,18 @@ def missing(evidence: Evidence, claim: Claim, verdicts: list[Verdict]) -> list[V
     if not lines and not verdicts:
         lines.append(not_measured(claim.id, "no cell of this run bears on it"))
     return lines
+
+
+def waiting(
+    evidence: Evidence, claim: Claim, *, verdicts: list[Verdict]
+) -> dict[tuple[str, str], list[Record]]:
+    """Group the cells in a claim's scope by backend and device, those with a verdict left out."""
+    done = {(verdict.series["backend"], verdict.series["device"]) for verdict in verdicts}
+    groups: defaultdict[tuple[str, str], list[Record]] = defaultdict(list)
+    for record in filter(claim.scope.covers, evidence.records):
+        if (record.backend, record.device) not in done:
+            groups[record.backend, record.device].append(record)
+    return dict(sorted(groups.items()))
 
 
 def failure(cells: list[Record]) -> str | None:
@@ -114,10 +121,4 @@ def not_measured(claim: str, reason: str, **series: str | None) -> Verdict:
     """Make the verdict of a series that gave no figures."""
     where = no_series(**series)
     text = f"{where['backend']}: {reason}" if where["backend"] else reason
-    return Verdict(
-        claim=claim,
-        series=where,
-        verdict=NOT_MEASURED,
-        reason=reason,
-        sentence=line(claim, NOT_MEASURED, text, where),
-    )
+    return Verdict.on(claim, where, part=Part(NOT_MEASURED, reason), text=text)

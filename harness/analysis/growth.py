@@ -5,7 +5,7 @@ from __future__ import annotations
 from harness.analysis.evidence import Claim, Evidence
 from harness.analysis.scaling import MemoryFit, TimeFit, judge_exponent
 from harness.analysis.series import LengthSeries
-from harness.analysis.verdict import Part, Verdict, line, series_of
+from harness.analysis.verdict import INCONCLUSIVE, Part, Verdict, series_of
 
 DENSE = ("naive", "tiled", "sdpa*", "xformers*", "flash-attn*", "flex*")
 
@@ -13,29 +13,22 @@ DENSE = ("naive", "tiled", "sdpa*", "xformers*", "flash-attn*", "flex*")
 def time_rule(evidence: Evidence, claim: Claim, *, expected: float) -> list[Verdict]:
     """Judge the exponent of time on every sweep in the claim's scope."""
     return [
-        time_verdict(claim.id, fit.series, fit.time, expected)
+        time_verdict(claim.id, fit.series, fit=fit.time, expected=expected)
         for fit in evidence.sweeps(claim.scope)
         if fit.time
     ]
 
 
-def time_verdict(claim: str, series: LengthSeries, fit: TimeFit, expected: float) -> Verdict:
+def time_verdict(claim: str, series: LengthSeries, *, fit: TimeFit, expected: float) -> Verdict:
     """Make the verdict on one exponent of time."""
     part = time_part(fit, expected)
-    where = series_of(series.key)
-    text = f"{series.key.backend} time: {part.reason}"
-    if fit.exponent is not None:
-        text = f"{series.key.backend} time grows as T^{interval_text(fit)} over T in {extent(fit)}"
-    return Verdict(
-        claim=claim,
-        series=where,
-        verdict=part.verdict,
-        observed=fit.exponent,
-        low=fit.low,
-        high=fit.high,
+    return Verdict.on(
+        claim,
+        series_of(series.key),
+        part=part.noting(*time_notes(series, fit)),
+        text=f"{series.key.backend} time {time_text(fit, part)}",
+        observed=(fit.exponent, fit.low, fit.high),
         expected=expected,
-        reason="; ".join([part.reason, *time_notes(series, fit)]),
-        sentence=line(claim, part.verdict, text, where),
     )
 
 
@@ -44,11 +37,19 @@ def time_part(fit: TimeFit, expected: float) -> Part:
     return Part(*judge_exponent(fit, expected))
 
 
+def time_text(fit: TimeFit, part: Part) -> str:
+    """Say an exponent with its interval and range, or why there is none that counts."""
+    if fit.exponent is None or fit.reason is not None:
+        return part.reason
+    kind = f", {part.reason.split(':')[0]}" if part.verdict == INCONCLUSIVE else ""
+    interval = f"{fit.exponent:.2f} [{fit.low:.2f}, {fit.high:.2f}]"
+    return f"grows as T^{interval} over T in {extent(fit)}{kind}"
+
+
 def time_notes(series: LengthSeries, fit: TimeFit) -> list[str]:
-    """Return what belongs beside an exponent: range, shares, residual, replicas, shape."""
+    """Return what belongs beside an exponent: shares, residual, replicas, shape."""
     shares = ", ".join(f"{name} {share:.0%}" for name, share in fit.shares.items())
-    notes = [f"over T in {extent(fit)}"] if fit.lengths else []
-    notes += [f"shares at the largest T: {shares}"] if shares else []
+    notes = [f"shares at the largest T: {shares}"] if shares else []
     notes += [] if fit.rms is None else [f"residual {fit.rms:.1%} rms"]
     notes += ["one replica: no spread between processes"] if series.replicas == 1 else []
     return [*notes, shape_text(series)]
@@ -61,11 +62,6 @@ def shape_text(series: LengthSeries) -> str:
     values = f":{key.dim_value}" if key.dim_value != key.dim_key else ""
     kernel = f", kernel {series.kernel}" if series.kernel else ""
     return f"B={key.batch} H={key.heads}{groups} D={key.dim_key}{values}{kernel}"
-
-
-def interval_text(fit: TimeFit) -> str:
-    """Say an exponent with its interval."""
-    return f"{fit.exponent:.2f} [{fit.low:.2f}, {fit.high:.2f}]"
 
 
 def extent(fit: TimeFit | MemoryFit) -> str:

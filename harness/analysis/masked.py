@@ -12,12 +12,12 @@ from harness.analysis.scaling import TimeFit
 from harness.analysis.series import LengthSeries, SeriesFit, time_fit
 from harness.analysis.verdict import (
     INCONCLUSIVE,
+    NOTHING,
     REFUTED,
     SUPPORTED,
     Part,
     Verdict,
     combine,
-    line,
     series_of,
 )
 
@@ -28,39 +28,44 @@ Difference = tuple[float, float, float]
 def masked_rule(evidence: Evidence, claim: Claim) -> list[Verdict]:
     """Judge C9 on every masked sweep beside the unmasked one of the same shape."""
     return [
-        masked_verdict(evidence, claim.id, fit) for fit in evidence.sweeps(claim.scope) if fit.time
+        masked_verdict(evidence, claim.id, fit=fit)
+        for fit in evidence.sweeps(claim.scope)
+        if fit.time
     ]
 
 
-def masked_verdict(evidence: Evidence, claim: str, fit: SeriesFit) -> Verdict:
+def masked_verdict(evidence: Evidence, claim: str, *, fit: SeriesFit) -> Verdict:
     """Make the verdict of one masked sweep; observed is the difference of the exponents."""
-    key, lengths = fit.series.key, fit.series.lengths
+    key = fit.series.key
     apart, growth = compare_growth(fit, unmasked(evidence, fit.series))
-    rows = evidence.ratios(key.with_(backend=ROWS), key)
-    rows = [ratio for ratio in rows if ratio.length in lengths]
-    race = judge_above_one(rows, f"{ROWS} under the same mask, over {key.backend}")
-    part = combine([growth, race])
-    ratios = evidence.ratios(key, key.with_(mask="full"))
-    ratios = [ratio for ratio in ratios if ratio.length in lengths]
+    part = combine([growth, race(evidence, fit.series)])
+    ratios = within(fit.series, evidence.ratios(key, key.with_(mask="full")))
     cost = f"masked over unmasked {ratios[-1]} at T={ratios[-1].length}" if ratios else ""
-    where = series_of(key)
-    observed, low, high = apart or (None, None, None)
-    return Verdict(
-        claim=claim,
-        series=where,
-        verdict=part.verdict,
-        observed=observed,
-        low=low,
-        high=high,
+    return Verdict.on(
+        claim,
+        series_of(key),
+        part=part.noting(cost, shape_text(fit.series)),
+        text=say(key.backend, apart, ratios=ratios, part=part),
+        observed=apart or NOTHING,
         expected=0.0,
-        reason="; ".join(filter(None, [part.reason, cost, shape_text(fit.series)])),
-        sentence=line(claim, part.verdict, say(key.backend, apart, ratios, part), where),
     )
 
 
-def say(backend: str, apart: Difference | None, ratios: list[Ratio], part: Part) -> str:
-    """Put the difference of exponents and the cost of the mask in one phrase."""
-    if apart is None or not ratios:
+def race(evidence: Evidence, series: LengthSeries) -> Part:
+    """Judge that row by row under the same mask takes longer at every length."""
+    rows = evidence.ratios(series.key.with_(backend=ROWS), series.key)
+    what = f"{ROWS} under the same mask, over {series.key.backend}"
+    return judge_above_one(within(series, rows), what)
+
+
+def within(series: LengthSeries, ratios: list[Ratio]) -> list[Ratio]:
+    """Keep the ratios of a sweep's own lengths: another kernel may have run the others."""
+    return [ratio for ratio in ratios if ratio.length in series.lengths]
+
+
+def say(backend: str, apart: Difference | None, *, ratios: list[Ratio], part: Part) -> str:
+    """Put the difference of exponents and the cost of the mask in one phrase, or what decides."""
+    if part.verdict != SUPPORTED or apart is None or not ratios:
         return f"{backend}: {part.reason}"
     last = ratios[-1]
     return f"{backend} exponent {apart_text(apart)}, time {last.value:.2f}x at T={last.length}"

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from harness.analysis.cells import SeriesKey, is_ok
+from harness.analysis.cells import SeriesKey
 from harness.analysis.evidence import Claim, Evidence, not_measured
 from harness.analysis.score_table import STORING, stores
 from harness.analysis.verdict import (
@@ -17,7 +17,6 @@ from harness.analysis.verdict import (
     SUPPORTED,
     Part,
     Verdict,
-    line,
     series_of,
 )
 from harness.record import Record
@@ -32,24 +31,23 @@ Point = tuple[int, int]
 
 def proportion_rule(evidence: Evidence, claim: Claim) -> list[Verdict]:
     """Judge C5 on the sweep over B and the one over H with the most values, per series."""
-    cells = [each for each in evidence.records if claim.scope.covers(each)]
-    if not any(map(is_ok, cells)):
-        return []
-    verdicts = []
-    for axis, letter in AXES.items():
-        found = longest_sweeps(filter(stores, cells), axis)
-        reason = f"no sweep of {VALUES_LEAST} values of {letter} at one T"
-        devices = sorted({cell.device for cell in cells})
-        nothing = [
-            not_measured(claim.id, reason, backend=STORING, device=device)
-            for device in devices
-            if device not in {key.device for key in found}
-        ]
-        judged = (
-            proportion_verdict(claim.id, key, letter, points) for key, points in found.items()
-        )
-        verdicts += [*judged, *nothing]
-    return verdicts
+    cells = [each for each in evidence.records if claim.scope.covers(each) and stores(each)]
+    return [verdict for axis in AXES for verdict in over_axis(claim.id, cells, axis=axis)]
+
+
+def over_axis(claim: str, cells: list[Record], *, axis: str) -> list[Verdict]:
+    """Judge the sweeps over one axis; a device without one is told."""
+    letter = AXES[axis]
+    found = longest_sweeps(cells, axis)
+    reason = f"no sweep of {VALUES_LEAST} values of {letter} at one T"
+    lacking = {cell.device for cell in cells} - {key.device for key in found}
+    judged = [
+        proportion_verdict(claim, key, letter=letter, points=points)
+        for key, points in found.items()
+    ]
+    return judged + [
+        not_measured(claim, reason, backend=STORING, device=device) for device in sorted(lacking)
+    ]
 
 
 def longest_sweeps(cells: Iterable[Record], axis: str) -> dict[SeriesKey, list[Point]]:
@@ -73,22 +71,17 @@ def longest_sweeps(cells: Iterable[Record], axis: str) -> dict[SeriesKey, list[P
     return dict(best[name] for name in sorted(best, key=str))
 
 
-def proportion_verdict(claim: str, key: SeriesKey, letter: str, points: list[Point]) -> Verdict:
+def proportion_verdict(claim: str, key: SeriesKey, *, letter: str, points: list[Point]) -> Verdict:
     """Make the verdict on one sweep; it is exact, so its interval is a point."""
     part, exponent = judge_proportion(points)
-    where = series_of(key)
-    extent = f"[{points[0][0]}, {points[-1][0]}]"
-    text = f"{key.backend} peak memory grows as {letter}^{exponent:.2f} over {letter} in {extent}"
-    return Verdict(
-        claim=claim,
-        series=where,
-        verdict=part.verdict,
-        observed=exponent,
-        low=exponent,
-        high=exponent,
+    seen = f"over {letter} in [{points[0][0]}, {points[-1][0]}]"
+    return Verdict.on(
+        claim,
+        series_of(key),
+        part=Part(part.verdict, f"{seen}: {part.reason}"),
+        text=f"{key.backend} peak memory grows as {letter}^{exponent:.2f} {seen}",
+        observed=(exponent,) * 3,
         expected=1.0,
-        reason=f"over {letter} in {extent}: {part.reason}",
-        sentence=line(claim, part.verdict, text, where),
     )
 
 

@@ -34,7 +34,7 @@ def predicted_scores(table: pd.DataFrame) -> pd.DataFrame:
     for length in ARTICLE_LENGTHS:
         for heads in ARTICLE_HEADS:
             if (length, heads, ARTICLE_ITEMSIZE, 1) not in seen:
-                rows.append(score_row(length, heads, ARTICLE_ITEMSIZE, 1))
+                rows.append(score_row(length, heads, itemsize=ARTICLE_ITEMSIZE, batch=1))
     rows.sort(key=lambda row: (row["length"], row["heads"], row["itemsize"], row["batch"]))
     columns = {
         name: pd.Series([row.get(name) for row in rows], dtype=kind)
@@ -49,7 +49,7 @@ def stores(record: Record) -> bool:
     return measured and record.backend == STORING and is_square(record)
 
 
-def score_row(length: int, heads: int, itemsize: int, batch: int) -> dict[str, Any]:
+def score_row(length: int, heads: int, *, itemsize: int, batch: int) -> dict[str, Any]:
     """Make the row of a prediction: batch x heads x length² x itemsize bytes."""
     predicted = batch * heads * length**2 * itemsize
     sizes = {"length": length, "heads": heads, "itemsize": itemsize, "batch": batch}
@@ -59,7 +59,7 @@ def score_row(length: int, heads: int, itemsize: int, batch: int) -> dict[str, A
 def measured_row(record: Record) -> dict[str, Any]:
     """Make the row of a measured cell."""
     size = ITEM_SIZES[record.dtype]
-    row = score_row(record.length_query, record.heads, size, record.batch)
+    row = score_row(record.length_query, record.heads, itemsize=size, batch=record.batch)
     assert record.peak_bytes is not None
     names = ("device", "dtype", "mask", "phase")
     found = {

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
-from itertools import groupby, pairwise
+from dataclasses import dataclass, replace
+from itertools import compress, groupby, pairwise
 from typing import TYPE_CHECKING, Self
 
 from harness.analysis.cells import SeriesKey, is_ok, is_square, read_records
@@ -20,8 +20,8 @@ __all__ = ["LengthSeries", "SeriesFit", "SeriesKey", "fit_all", "length_series"]
 LENGTHS_LEAST = 4
 # CUDA's caching allocator hands out multiples of 512 bytes.
 CUDA_ROUNDING = 512
-# Below two windows a row sees under 3/4 of its window on average: not yet the law of a long input.
-WINDOWS_LEAST = 2
+# A sweep attends w T - w²/2 pairs: at four windows the curve is an eighth under its straight line.
+WINDOWS_LEAST = 4
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class LengthSeries:
     mask_bytes: tuple[int | None, ...] = ()
 
     @classmethod
-    def of(cls, key: SeriesKey, kernel: str | None, cells: Sequence[Record]) -> Self:
+    def of(cls, key: SeriesKey, kernel: str | None, *, cells: Sequence[Record]) -> Self:
         """Make a series of cells in the order of their length."""
         return cls(
             key,
@@ -54,10 +54,14 @@ class LengthSeries:
 
     def only(self, lengths: Collection[int]) -> LengthSeries:
         """Keep the given lengths."""
-        kept = [index for index, length in enumerate(self.lengths) if length in lengths]
-        columns = (self.lengths, self.medians, self.peaks, self.flops, self.mask_bytes)
-        return LengthSeries(
-            self.key, self.kernel, *(tuple(column[index] for index in kept) for column in columns)
+        keep = [length in lengths for length in self.lengths]
+        return replace(
+            self,
+            lengths=tuple(compress(self.lengths, keep)),
+            medians=tuple(compress(self.medians, keep)),
+            peaks=tuple(compress(self.peaks, keep)),
+            flops=tuple(compress(self.flops, keep)),
+            mask_bytes=tuple(compress(self.mask_bytes, keep)),
         )
 
     @property
@@ -103,12 +107,9 @@ def split(key: SeriesKey, cells: list[Record]) -> list[LengthSeries]:
         if left.length_query == right.length_query:
             raise ValueError(f"two rows for {right.cell} on {key.device}: they differ in no axis")
     kernel = next((cell.kernel for cell in cells if cell.kernel), None)
-    seen = []
-    for cell in cells:
-        kernel = cell.kernel or kernel
-        seen.append((kernel, cell))
+    seen = [(kernel := cell.kernel or kernel, cell) for cell in cells]
     parts = [
-        LengthSeries.of(key, name, [cell for _, cell in group])
+        LengthSeries.of(key, name, cells=[cell for _, cell in group])
         for name, group in groupby(seen, key=lambda pair: pair[0])
     ]
     return [part for part in parts if len(part.lengths) >= LENGTHS_LEAST]
@@ -125,7 +126,7 @@ def fit_series(series: LengthSeries) -> SeriesFit:
 
 
 def time_fit(series: LengthSeries) -> TimeFit | None:
-    """Fit the times of a sweep, a sliding window's from two windows on; None without a time."""
+    """Fit the times of a sweep, a sliding window's from four windows on; None without a time."""
     least = WINDOWS_LEAST * (series.key.window or 0)
     rows = [
         row

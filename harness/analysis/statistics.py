@@ -1,6 +1,7 @@
-"""Intervals of medians and of ratios, free of any assumed distribution; numpy and scipy.special only.
+"""Intervals of medians and ratios that assume no distribution; numpy and scipy.special only.
 
-Light enough for a stopping rule: the ranks of an interval depend on the count alone and are cached.
+Light enough for a stopping rule: the ranks of an interval depend on the count alone and are
+cached.
 """
 
 from collections.abc import Sequence
@@ -16,10 +17,11 @@ Array = NDArray[np.float64]
 def median_interval(samples: Sequence[float] | Array, level: float = 0.95) -> tuple[float, float]:
     """Return the order-statistic interval of the median, in the unit of `samples`.
 
-    The number of samples below the true median is binomial (n, 1/2) whatever the distribution (David
-    and Nagaraja, Order Statistics, 7.1), so two sorted samples bound it with at least `level` coverage.
-    Below 6 samples no pair reaches 95 %: the result is (min, max) and promises less. ValueError if
-    `samples` is empty or holds a value that is not finite, or `level` is outside (0, 1).
+    The number of samples below the true median is binomial (n, 1/2) whatever the distribution
+    (David and Nagaraja, Order Statistics, 7.1), so two sorted samples bound it with at least
+    `level` coverage. Below 6 samples no pair reaches 95 %: the result is (min, max) and promises
+    less. ValueError if `samples` is empty or holds a value that is not finite, or `level` is
+    outside (0, 1).
     """
     ordered = np.sort(_finite(samples))
     rank = _rank(ordered.size, level)
@@ -29,8 +31,8 @@ def median_interval(samples: Sequence[float] | Array, level: float = 0.95) -> tu
 def half_width(samples: Sequence[float] | Array, level: float = 0.95) -> float:
     """Return half the width of the median's interval, relative to the median (0.01 is 1 %).
 
-    A single sample has width 0, which says nothing: ask for a least count beside it. ValueError as in
-    `median_interval`, and if the median is not above zero.
+    A single sample has width 0, which says nothing: ask for a least count beside it. ValueError as
+    in `median_interval`, and if the median is not above zero.
     """
     low, high = median_interval(samples, level)
     median = float(np.median(_finite(samples)))
@@ -45,9 +47,9 @@ def replica_summary(
     """Return (median of medians, low, high) over worker processes, in the unit of `medians`.
 
     Each side is the larger of the widest interval inside a process and the spread between process
-    medians: processes differ by 1 to 36 % while the interval inside one says 0.3 %. With one process
-    the second half is missing, so the interval is too narrow: say so where it is shown. ValueError if
-    the two lists are empty or differ in length.
+    medians: processes differ by 1 to 36 % while the interval inside one says 0.3 %. With one
+    process the second half is missing, so the interval is too narrow: say so where it is shown.
+    ValueError if the two lists are empty or differ in length.
     """
     values, bounds = _finite(medians), np.asarray(intervals, dtype=np.float64)
     if bounds.shape != (values.size, 2):
@@ -68,11 +70,12 @@ def paired_ratio(
 ) -> tuple[float, float, float]:
     """Return (ratio, low, high) of two cells measured in the same rounds of the same processes.
 
-    Both arguments are samples [replica][round]; round i of one cell ran next to round i of the other,
-    so drift cancels, and rounds that only one cell has are left out. The ratio is the median over
-    replicas of the ratio of medians; the interval is a two-level bootstrap (replicas, then rounds
-    inside each; Davison and Hinkley, Bootstrap Methods, 3.8). Swapping the cells is the reciprocal only
-    for an odd number of replicas. ValueError if replicas differ in number or a sample is not above 0.
+    Both arguments are samples [replica][round]; round i of one cell ran next to round i of the
+    other, so drift cancels, and rounds that only one cell has are left out. The ratio is the
+    median over replicas of the ratio of medians; the interval is a two-level bootstrap (replicas,
+    then rounds inside each; Davison and Hinkley, Bootstrap Methods, 3.8). Swapping the cells is
+    the reciprocal only for an odd number of replicas. ValueError if replicas differ in number or a
+    sample is not above 0.
     """
     if not numerator or len(numerator) != len(denominator):
         raise ValueError(

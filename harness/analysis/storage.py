@@ -9,7 +9,15 @@ from harness.analysis.evidence import Claim, Evidence
 from harness.analysis.growth import extent, shape_text, time_part
 from harness.analysis.scaling import MemoryFit, judge_memory
 from harness.analysis.series import LengthSeries, SeriesFit
-from harness.analysis.verdict import INCONCLUSIVE, REFUTED, Part, Verdict, combine, line, series_of
+from harness.analysis.verdict import (
+    INCONCLUSIVE,
+    REFUTED,
+    SUPPORTED,
+    Part,
+    Verdict,
+    combine,
+    series_of,
+)
 from harness.case import ITEM_SIZES
 
 STORING = ("naive", "sdpa-math")
@@ -18,26 +26,54 @@ FUSED = (
 )  # fmt: skip
 # What plain `sdpa` was seen to run when it chose a kernel that stores no scores.
 FUSED_KERNEL = re.compile("flash|efficient|cudnn|fmha", re.IGNORECASE)
-# A boolean mask may be copied in the dtype of the scores, and no wider than double precision.
-WIDEST = 8
+# How far from a whole number of score matrices the smaller buffers of a call may take the T² term.
+WHOLE = 0.01
+# A peak's law is right within 1 % of every point.
+SLACK = 1.01
 
 
 def storing_rule(evidence: Evidence, claim: Claim) -> list[Verdict]:
     """Judge C3: the peak of a backend that stores scores has a T² term."""
     return [
-        memory_verdict(claim.id, fit.series, fit.memory, Part(*judge_memory(fit.memory, 2)), 2)
+        storing_verdict(claim.id, fit.series, fit=fit.memory)
         for fit in evidence.sweeps(claim.scope)
         if fit.memory
     ]
 
 
+def storing_verdict(claim: str, series: LengthSeries, *, fit: MemoryFit) -> Verdict:
+    """Make the verdict on one peak that should grow as T²."""
+    part, text = storing_part(series, fit), peak_text(series, fit)
+    return memory_verdict(claim, series, fit=fit, part=part, expected=2, text=text)
+
+
+def storing_part(series: LengthSeries, fit: MemoryFit) -> Part:
+    """Judge that a peak has a T² term, and say how many score matrices it is worth."""
+    part, count = Part(*judge_memory(fit, 2)), matrices(series, fit)
+    if count is None:
+        return part
+    broken = abs(count - round(count)) > WHOLE
+    note = ": no whole number, so a mask or another dtype lives beside them" if broken else ""
+    return part.noting(f"{count:.2f} score matrices alive at the peak{note}")
+
+
 def fused_rule(evidence: Evidence, claim: Claim) -> list[Verdict]:
     """Judge C4: no T² term in the peak, while the time of the same sweep has exponent 2."""
     return [
-        memory_verdict(claim.id, fit.series, fit.memory, fused_part(fit, fit.memory), 1)
+        fused_verdict(claim.id, fit, memory=fit.memory)
         for fit in evidence.fits
         if fit.memory and fit.series.key.mask in claim.scope.masks and is_fused(fit.series)
     ]
+
+
+def fused_verdict(claim: str, fit: SeriesFit, *, memory: MemoryFit) -> Verdict:
+    """Join the two halves of C4; the line is about the half that decides."""
+    peak, text = linear_part(fit.series, memory), peak_text(fit.series, memory)
+    time = time_part(fit.time, 2) if fit.time else Part(INCONCLUSIVE, "not measured")
+    part = combine([peak, Part(time.verdict, f"time: {time.reason}")])
+    if peak.verdict == SUPPORTED != part.verdict:
+        text = f"peak is linear, but {part.reason}"
+    return memory_verdict(claim, fit.series, fit=memory, part=part, expected=1, text=text)
 
 
 def is_fused(series: LengthSeries) -> bool:
@@ -47,62 +83,56 @@ def is_fused(series: LengthSeries) -> bool:
     return any(fnmatchcase(series.key.backend, pattern) for pattern in FUSED)
 
 
-def fused_part(fit: SeriesFit, memory: MemoryFit) -> Part:
-    """Join the two halves of C4."""
-    peak = linear_part(fit.series, memory)
-    time = time_part(fit.time, 2) if fit.time else Part(INCONCLUSIVE, "not timed")
-    return combine([peak, time._replace(reason=f"time: {time.reason}")])
-
-
 def linear_part(series: LengthSeries, fit: MemoryFit) -> Part:
     """Judge that a peak has no T² term; one that a copy of an explicit mask explains is open."""
+    if fit.degree == 0:
+        return Part(SUPPORTED, "the peak does not grow with T")
     part = Part(*judge_memory(fit, 1))
-    if part.verdict != REFUTED or fit.coefficients[2] > mask_coefficient(series):
-        return part
-    return Part(INCONCLUSIVE, f"the T² term may be a copy of the explicit mask ({part.reason})")
+    if part.verdict == REFUTED and 0 < square_bytes(fit) <= SLACK * mask_bytes(series):
+        return Part(INCONCLUSIVE, f"a copy of the explicit mask may be all of it: {part.reason}")
+    return part
 
 
-def mask_coefficient(series: LengthSeries) -> float:
-    """Return the largest bytes per T² that one copy of the explicit mask can take."""
-    pairs = zip(series.lengths, series.mask_bytes, strict=True)
-    per_pair = [held / length**2 for length, held in pairs if held]
-    return WIDEST * max(per_pair[-1:], default=0.0)
+def square_bytes(fit: MemoryFit) -> float:
+    """Return the bytes per T² of a peak, 0 where no law fits."""
+    return fit.coefficients[2] if fit.coefficients else 0.0
+
+
+def mask_bytes(series: LengthSeries) -> float:
+    """Return the bytes per T² of one copy of an explicit T×T mask, 0 without one.
+
+    It is copied as it is, or in the dtype of the scores, once for all heads.
+    """
+    pairs = zip(series.lengths, series.mask_bytes, strict=False)
+    held = max((size / length**2 for length, size in pairs if size), default=0.0)
+    return max(held, series.key.batch * ITEM_SIZES[series.key.dtype]) if held >= 1 else 0.0
 
 
 def memory_verdict(
-    claim: str, series: LengthSeries, fit: MemoryFit, part: Part, expected: float
+    claim: str, series: LengthSeries, *, fit: MemoryFit, part: Part, expected: int, text: str
 ) -> Verdict:
     """Make the verdict on one peak; it is exact, so its interval is a point."""
-    where = series_of(series.key)
-    grows = memory_exponent(fit)
-    text = f"{series.key.backend} peak: {part.reason}"
-    if grows is not None:
-        held = f"{matrices(series, fit):.2f} score matrices"
-        text = f"{series.key.backend} peak grows as T^{grows:.2f} over T in {extent(fit)}, {held}"
-    return Verdict(
-        claim=claim,
-        series=where,
-        verdict=part.verdict,
-        observed=grows,
-        low=grows,
-        high=grows,
+    return Verdict.on(
+        claim,
+        series_of(series.key),
+        part=part.noting(shape_text(series)),
+        text=f"{series.key.backend} {text}",
+        observed=(fit.exponent,) * 3,
         expected=expected,
-        reason=f"{part.reason}; over T in {extent(fit)}; {shape_text(series)}",
-        sentence=line(claim, part.verdict, text, where),
     )
 
 
-def matrices(series: LengthSeries, fit: MemoryFit) -> float:
+def peak_text(series: LengthSeries, fit: MemoryFit) -> str:
+    """Say the growth of a peak over its range and what its T² term is worth, or why not."""
+    if fit.exponent is None:
+        return f"peak {judge_memory(fit, 2)[1]}"
+    count = matrices(series, fit)
+    held = f"{count:.2f} score matrices" if count else "no T² term"
+    return f"peak grows as T^{fit.exponent:.2f} over T in {extent(fit)}, {held}"
+
+
+def matrices(series: LengthSeries, fit: MemoryFit) -> float | None:
     """Return how many score matrices [batch, heads, T, T] the T² term is worth."""
     key = series.key
     size = ITEM_SIZES[key.dtype]
-    return float(fit.score_matrices(batch=key.batch, heads=key.heads, itemsize=size))
-
-
-def memory_exponent(fit: MemoryFit) -> float | None:
-    """Return d log(peak - a) / d log T at the largest T; None if the fit is not exact or flat."""
-    if not fit.exact:
-        return None
-    length = max(fit.lengths)
-    _, linear, square = (value * length**power for power, value in enumerate(fit.coefficients))
-    return (linear + 2 * square) / (linear + square) if linear + square > 0 else 0.0
+    return fit.score_matrices(batch=key.batch, heads=key.heads, itemsize=size)

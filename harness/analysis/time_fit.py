@@ -3,7 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from harness.analysis.time_choice import Choice, bootstrap_interval, choose, plausible_jump
+from harness.analysis.time_choice import (
+    Choice,
+    bootstrap_interval,
+    choose,
+    plausible_jump,
+    rivals,
+)
 from harness.analysis.time_models import TERMS, Curves
 from harness.analysis.time_rate import hockney
 from harness.analysis.time_series import Series, check_lengths, read_series
@@ -18,14 +24,14 @@ RMS_USELESS = 0.12
 class TimeFit:
     """Hold what a sweep over lengths says about the growth of time.
 
-    `exponent` (e*) is d log(time - floor) / d log T at `length_max`; `low` and `high` bound it at 95 %.
-    `coefficients` are a, b, c of a + bT + cT² or a, b, k of a + bT^k, in seconds per power of T; `shares`
-    the part of each term in the fitted time at `length_max`. `lengths` were fitted, `lengths_dropped`
-    are smaller ones that follow another law; `local_exponents` are the slopes between neighbours of the
-    two together, floor included. `growth` is the time at the largest usable length over that at the
-    smallest. `jump` is (length, ratio) where a law with one jump describes the times as well.
-    `reason` is None, "floor", "few" or "misfit"; with "few" nothing was fitted and all else is None or
-    empty, but for the usable `lengths`.
+    `exponent` (e*) is d log(time - floor) / d log T at `length_max`; `low` and `high` bound it at
+    95 %. `coefficients` are a, b, c of a + bT + cT² or a, b, k of a + bT^k, in seconds per power
+    of T; `shares` the part of each term in the fitted time at `length_max`. `lengths` were fitted,
+    `lengths_dropped` are smaller ones that follow another law; `local_exponents` are the slopes
+    between neighbours of the two together, floor included. `growth` is the time at the largest
+    usable length over that at the smallest. `jump` is (length, ratio) where a law with one jump
+    describes the times as well. `reason` is None, "floor", "few" or "misfit"; with "few" nothing
+    was fitted and all else is None or empty, but for the usable `lengths`.
     """
 
     lengths: tuple[int, ...]
@@ -58,10 +64,11 @@ def fit_time(
 ) -> TimeFit:
     """Fit the growth law of one series and bound its exponent.
 
-    `medians[i]` holds the medians of the worker processes at `lengths[i]`, in seconds; a missing cell is
-    None, NaN, empty or 0. `flops[i]` is the arithmetic of one call, needed only for the asymptotic rate.
-    All else must be fixed along the series, the kernel included: the caller splits it where the kernel
-    changes. ValueError for lengths that repeat, are not above 0, or do not match the other arguments.
+    `medians[i]` holds the medians of the worker processes at `lengths[i]`, in seconds; a missing
+    cell is None, NaN, empty or 0. `flops[i]` is the arithmetic of one call, needed only for the
+    asymptotic rate. All else must be fixed along the series, the kernel included: the caller
+    splits it where the kernel changes. ValueError for lengths that repeat, are not above 0, or do
+    not match the other arguments.
     """
     work = _work(lengths, flops)
     series = read_series(lengths, medians)
@@ -69,7 +76,7 @@ def fit_time(
         return _unfitted(series)
     choice, jump = choose(series), plausible_jump(series)
     interval = bootstrap_interval(choice, resamples=bootstrap, seed=seed)
-    plausible = (*interval, *choice.rivals, *([] if jump is None else [jump.exponent]))
+    plausible = [*interval, *rivals(choice), *([] if jump is None else [jump.exponent])]
     rate, half = hockney(choice.curve, choice.series.lengths, work)
     every, first = _whole(series), series.lengths.size - choice.series.lengths.size
     return TimeFit(

@@ -1,6 +1,7 @@
 """Two growth laws, a + bT + cT² and a + bT^k, each fitted to many time series at once.
 
-Every fit is closed form (no iteration), so that a bootstrap of hundreds of refits takes milliseconds.
+Every fit is closed form (no iteration), so that a bootstrap of hundreds of refits takes
+milliseconds.
 """
 
 from collections.abc import Sequence
@@ -23,9 +24,10 @@ RESIDUAL_LEAST = 1e-4
 class Curves:
     """Hold one fitted law for each of several series.
 
-    `terms` [series, terms] are the seconds of each term at the largest length (they add up to the fitted
-    time there); `exponent` [series] is d log(time - a) / d log T there, 0 for a flat law; `values`
-    [series, lengths] the fitted seconds; `parameters` [series] counts what was free and not at zero.
+    `terms` [series, terms] are the seconds of each term at the largest length (they add up to the
+    fitted time there); `exponent` [series] is d log(time - a) / d log T there, 0 for a flat law;
+    `values` [series, lengths] the fitted seconds; `parameters` [series] counts what was free and
+    not at zero.
     """
 
     model: str
@@ -42,7 +44,8 @@ class Curves:
 def information(seconds: Array, values: Array, weights: Array, parameters: Array) -> Array:
     """Return AICc for Gaussian residuals whose scale is unknown (Hurvich and Tsai 1989).
 
-    The last axis holds lengths. `parameters` counts what was free in the curve; the scale is added here.
+    The last axis holds lengths. `parameters` counts what was free in the curve; the scale is added
+    here.
     """
     count, free = weights.size, parameters + 1
     mean_square = np.mean(((seconds - values) * weights) ** 2, axis=-1)
@@ -79,9 +82,9 @@ def fit_polynomial(
 def fit_power(lengths: Array, seconds: Array, weights: Array, *, floor: bool = True) -> Curves:
     """Fit a + bT^k with a, b >= 0 and k in [0.2, 4] to each row of `seconds` [series, lengths].
 
-    For a given k the best a and b are closed form (variable projection, Golub and Pereyra 1973), so k
-    is found on a grid, then by a parabola through the three errors around the best one. Without `floor`
-    a is 0.
+    For a given k the best a and b are closed form (variable projection, Golub and Pereyra 1973),
+    so k is found on a grid, then by a parabola through the three errors around the best one.
+    Without `floor` a is 0.
     """
     ratio, square = lengths / lengths[-1], weights**2
     grid = ratio ** EXPONENTS[:, None]
@@ -134,7 +137,7 @@ class _Moments:
 
 
 def _refine(errors: Array) -> Array:
-    """Return the exponent [series] at the minimum of `errors` [series, exponents], off the grid."""
+    """Return the exponent [series] where `errors` [series, exponents] is least, off the grid."""
     inner = np.clip(np.argmin(errors, axis=1), 1, EXPONENTS.size - 2)
     rows = np.arange(len(errors))
     left, middle, right = (errors[rows, inner + shift] for shift in (-1, 0, 1))

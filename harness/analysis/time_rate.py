@@ -1,26 +1,29 @@
-"""Hockney's two figures of a fitted time: the rate that long calls approach, and the half-way length."""
+"""Hockney's two figures of a fitted time: the rate long calls approach, and the T half-way."""
 
 from collections.abc import Mapping
 
 import numpy as np
 
-from harness.analysis.time_models import Array, Curves
+from harness.analysis.time_models import Curves
+from harness.analysis.time_series import Array
 
-# A rate has no asymptote when time and arithmetic grow by different powers; as wide as a verdict's band.
+# A rate has no asymptote when time and arithmetic grow by different powers; as wide as a verdict's
+# band.
 POWER_TOLERANCE = 0.15
-# A higher term than the leading one would in the end take the rate to zero; below 10 % it is noise.
+# A higher term than the leading one would in the end take the rate to zero; below 10 % it is
+# noise.
 SHARE_IGNORED = 0.10
 
 
 def hockney(
     curve: Curves, lengths: Array, flops: Mapping[int, float] | None
 ) -> tuple[float | None, float | None]:
-    """Return (rate_asymptotic [flop/s], half_length) of one fitted law (Hockney and Jesshope 1988).
+    """Return (rate_asymptotic [flop/s], half_length) of a law (Hockney and Jesshope 1988).
 
-    The leading term is the one that grows as `flops` do (without them: the larger growing one): the
-    rate is the arithmetic over that term alone, half_length the T where all else takes as long again.
-    Both are None when no term grows so, the rate also without `flops`. An extrapolation: where
-    half_length lies beyond the largest length, the rate was never approached.
+    The leading term is the one that grows as `flops` do (without them: the larger growing one):
+    the rate is the arithmetic over that term alone, half_length the T where all else takes as long
+    again. Both are None when no term grows so, the rate also without `flops`. An extrapolation:
+    where half_length lies beyond the largest length, the rate was never approached.
     """
     terms = curve.terms[0]
     first, last = int(lengths[0]), int(lengths[-1])
@@ -39,11 +42,8 @@ def _leading(curve: Curves, terms: Array, growth: float | None) -> tuple[int, fl
     """Return the index of the leading term and its power of T."""
     if curve.model == "power":
         return 1, float(curve.exponent[0])
-    if growth is None:
-        place = 1 + int(terms[2] > terms[1])
-    else:
-        place = 1 + int(growth > 1.5)
-    return place, float(place)
+    quadratic = terms[2] > terms[1] if growth is None else growth > 1.5
+    return (2, 2.0) if quadratic else (1, 1.0)
 
 
 def _half(terms: Array, power: float) -> float:

@@ -1,9 +1,11 @@
-"""Read the medians of one sweep over lengths into a clean series: sorted, positive, with its noise."""
+"""Read the medians of one sweep over lengths into a clean series with its noise."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import median
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +20,7 @@ NOISE_LEAST = 0.01
 
 @dataclass(frozen=True)
 class Series:
-    """Hold the usable points of a sweep: `lengths`, `seconds` and `noise` (relative), all [lengths]."""
+    """Hold the usable points of a sweep: lengths, seconds and relative noise, each [lengths]."""
 
     lengths: Array
     seconds: Array
@@ -52,7 +54,7 @@ class Series:
 
 
 def check_lengths(lengths: Sequence[int], others: Sequence[object]) -> None:
-    """Raise ValueError, in one line, unless `lengths` are distinct, positive and match `others`."""
+    """Raise ValueError unless `lengths` are distinct, above 0 and match `others`."""
     if len(lengths) != len(others):
         raise ValueError(f"{len(lengths)} lengths need as many values, got {len(others)}")
     if any(length <= 0 for length in lengths):
@@ -67,18 +69,18 @@ def read_series(
 ) -> Series:
     """Return the usable points in order of length, from one median per worker process [seconds].
 
-    A missing value is None, NaN, infinite or not above 0 (a cell out of memory, say); a length without
-    any value left is dropped. The noise of a point is the standard error over processes, at least 1 %;
-    with one process it is that 1 %. ValueError for a repeated length.
+    A missing value is None, NaN, infinite or not above 0 (a cell out of memory, say); a length
+    without any value left is dropped. The noise of a point is the standard error over processes,
+    at least 1 %; with one process it is that 1 %. ValueError for a repeated length.
     """
     check_lengths(lengths, medians)
-    points = [(length, _usable(row)) for length, row in zip(lengths, medians, strict=True)]
-    points = sorted((point for point in points if point[1].size), key=lambda point: point[0])
-    return Series(
-        np.array([length for length, _ in points], dtype=np.float64),
-        np.array([np.median(row) for _, row in points], dtype=np.float64),
-        np.array([_noise(row) for _, row in points], dtype=np.float64),
+    rows = sorted(
+        ((length, _usable(row)) for length, row in zip(lengths, medians, strict=True)),
+        key=lambda pair: pair[0],
     )
+    points = [(t, median(row), _noise(row, median(row))) for t, row in rows if row.size]
+    columns = np.array(points, dtype=np.float64).reshape(-1, 3).T
+    return Series(lengths=columns[0], seconds=columns[1], noise=columns[2])
 
 
 def _usable(row: Sequence[float | None] | None) -> Array:
@@ -88,8 +90,8 @@ def _usable(row: Sequence[float | None] | None) -> Array:
     return values[np.isfinite(values) & (values > 0)]
 
 
-def _noise(row: Array) -> float:
+def _noise(row: Array, centre: float) -> float:
+    """Return the relative standard error over processes."""
     if row.size < 2:
         return NOISE_LEAST
-    spread = np.std(row, ddof=1) / np.median(row)
-    return max(float(spread / np.sqrt(row.size)), NOISE_LEAST)
+    return max(float(row.std(ddof=1)) / centre / math.sqrt(row.size), NOISE_LEAST)

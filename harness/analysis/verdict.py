@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from harness.case import DTYPE_CODES, MASK_CODES, PHASE_CODES
 from harness.store import finite
@@ -14,9 +14,11 @@ INCONCLUSIVE, NOT_MEASURED = "inconclusive", "not_measured"
 VERDICTS = (SUPPORTED, REFUTED, INCONCLUSIVE, NOT_MEASURED)
 NAMES = ("backend", "device", "dtype", "mask", "phase")
 LINE = 98
-BRIEF = {" grows as ": " ~ ", " over T in ": ", T in ", "score matrices": "scores"}
+BRIEF = {" grows as ": " ~ ", " over T in ": ", T in "}
 
 Series = dict[str, str | None]
+Estimate = tuple[float | None, float | None, float | None]
+NOTHING: Estimate = (None, None, None)
 
 
 class Part(NamedTuple):
@@ -24,6 +26,10 @@ class Part(NamedTuple):
 
     verdict: str
     reason: str
+
+    def noting(self, *notes: str) -> Part:
+        """Add notes to the reason."""
+        return Part(self.verdict, "; ".join(filter(None, [self.reason, *notes])))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,18 +50,37 @@ class Verdict:
     reason: str
     sentence: str
 
+    @classmethod
+    def on(
+        cls,
+        claim: str,
+        series: Series,
+        *,
+        part: Part,
+        text: str,
+        observed: Estimate = NOTHING,
+        expected: float | None = None,
+    ) -> Self:
+        """Make a verdict; `text` is what its line says, `observed` with its ends."""
+        value, low, high = observed
+        return cls(
+            claim=claim,
+            series=series,
+            verdict=part.verdict,
+            observed=value,
+            low=low,
+            high=high,
+            expected=expected,
+            reason=part.reason,
+            sentence=line(claim, part.verdict, text=text, series=series),
+        )
+
     def as_dict(self) -> dict[str, Any]:
         """Return the row of verdicts.json: finite numbers or null, no print-ready line."""
-        return {
-            "claim": self.claim,
-            "series": dict(self.series),
-            "verdict": self.verdict,
-            "observed": finite(self.observed),
-            "low": finite(self.low),
-            "high": finite(self.high),
-            "expected": finite(self.expected),
-            "reason": self.reason,
-        }
+        numbers = ("observed", "low", "high", "expected")
+        named = {"claim": self.claim, "series": dict(self.series), "verdict": self.verdict}
+        finites = {name: finite(getattr(self, name)) for name in numbers}
+        return {**named, **finites, "reason": self.reason}
 
 
 def series_of(thing: Any, **values: str | None) -> Series:
@@ -68,7 +93,7 @@ def no_series(**values: str | None) -> Series:
     return dict.fromkeys(NAMES) | values
 
 
-def line(claim: str, verdict: str, text: str, series: Series) -> str:
+def line(claim: str, verdict: str, *, text: str, series: Series) -> str:
     """Say a verdict in one line of at most 98 characters, with its device.
 
     Long lines first shorten the words of the series, then those of the text, then lose its end:

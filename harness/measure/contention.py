@@ -9,6 +9,7 @@ import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 try:
     import resource
@@ -27,9 +28,8 @@ SWITCHES_PER_S = 50
 LEAST_SWITCHES = 5
 
 
-@dataclass(frozen=True)
-class Usage:
-    """What this process has used so far: page faults, involuntary switches, processor seconds."""
+class Usage(NamedTuple):
+    """What this process has used so far; a tuple, since one is made around every sample."""
 
     page_faults: int = 0
     switches: int = 0
@@ -73,6 +73,8 @@ def core_seconds(stat: Path = Path("/proc/stat")) -> tuple[float, float, float]:
         return 0.0, 0.0, 0.0
     words = [line.split() for line in lines]
     rows = [[int(word) for word in row[1:9]] for row in words if row and row[0] in cores]
+    if not rows:
+        return 0.0, 0.0, 0.0
     user, nice, system, idle, wait, irq, soft, steal = (
         sum(column) / os.sysconf("SC_CLK_TCK") for column in zip(*rows, strict=True)
     )
@@ -87,7 +89,8 @@ def interrupted(switches: int, seconds: float) -> bool:
 def contended(before: Snapshot, after: Snapshot) -> bool:
     """Whether others took time from this process between two snapshots.
 
-    Either the hypervisor stole over 5 % of the busy time, or others were busy while no core was idle.
+    Either the hypervisor stole over 5 % of the busy time, or others were busy while no core was
+    idle.
     A neighbour on a core that this process leaves free is no contention.
     """
     wall = after.wall_s - before.wall_s

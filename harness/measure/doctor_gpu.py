@@ -53,7 +53,7 @@ def _company(nvml: Nvml, card: Handle, index: int) -> Check:
     running = [
         process.pid
         for question in WHO_RUNS
-        for process in tell(getattr(nvml, question, None), card) or ()
+        for process in tell(nvml, question, card) or ()
         if process.pid != os.getpid()
     ]
     seen = f"processes {', '.join(map(str, sorted(set(running))))}" if running else "no process"

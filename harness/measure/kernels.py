@@ -17,6 +17,7 @@ FUSED = tuple(
         r"cudnn_generated\w*",
         r"fmha_(cutlass[FB]|cutlass)\w*",
         r"(\w+::)*(flash_(fwd|bwd)\w*kernel\w*|FlashAttn(Fwd|Bwd)\w*)",
+        r"\w*FlashAttention(Forward|Backward)\w*",
         r"triton_\w*(flex|attention|tem_fused)\w*",
         r"\w*_attn_(fwd|bwd)\w*",
         r"(xformers|flash_attn)\w*::\w+",

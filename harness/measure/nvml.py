@@ -6,13 +6,15 @@ Every function takes the `pynvml` module, so that tests pass a fake; None means 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
 Nvml = Any
 Handle = Any
+# nvml.h: NVML_CLOCK_SM, NVML_CLOCK_MEM, NVML_TEMPERATURE_GPU.
+CLOCK_SM, CLOCK_MEMORY, CHIP_SENSOR = 1, 2, 0
 
 
 @lru_cache(maxsize=1)
@@ -37,7 +39,7 @@ def visible_cards(nvml: Nvml | None, environ: Mapping[str, str] = os.environ) ->
         return []
     wanted = environ.get("CUDA_VISIBLE_DEVICES")
     if wanted is None:
-        names = [str(index) for index in range(tell(nvml.nvmlDeviceGetCount) or 0)]
+        names = [str(index) for index in range(tell(nvml, "nvmlDeviceGetCount") or 0)]
     else:
         names = [word.strip() for word in wanted.split(",")]
     found: list[Handle] = []
@@ -56,27 +58,25 @@ def gpu_count(nvml: Nvml | None = None, environ: Mapping[str, str] = os.environ)
 
 def card_facts(nvml: Nvml, card: Handle) -> dict[str, Any]:
     """Return name, driver, memory, power limit and highest clocks; None where it does not tell."""
-    memory = tell(nvml.nvmlDeviceGetMemoryInfo, card)
-    power = tell(nvml.nvmlDeviceGetPowerManagementLimit, card)
+    memory = tell(nvml, "nvmlDeviceGetMemoryInfo", card)
+    power = tell(nvml, "nvmlDeviceGetPowerManagementLimit", card)
     return {
-        "name": text(tell(nvml.nvmlDeviceGetName, card)),
-        "driver": text(tell(nvml.nvmlSystemGetDriverVersion)),
-        "uuid": text(tell(nvml.nvmlDeviceGetUUID, card)),
+        "name": text(tell(nvml, "nvmlDeviceGetName", card)),
+        "driver": text(tell(nvml, "nvmlSystemGetDriverVersion")),
+        "uuid": text(tell(nvml, "nvmlDeviceGetUUID", card)),
         "memory_bytes": memory.total if memory else None,
         "power_limit_w": power / 1000 if power else None,
-        "clock_sm_max_mhz": tell(nvml.nvmlDeviceGetMaxClockInfo, card, nvml.NVML_CLOCK_SM),
-        "clock_memory_max_mhz": tell(nvml.nvmlDeviceGetMaxClockInfo, card, nvml.NVML_CLOCK_MEM),
-        "persistence": tell(nvml.nvmlDeviceGetPersistenceMode, card),
-        "mig": bool((tell(nvml.nvmlDeviceGetMigMode, card) or (0,))[0]),
+        "clock_sm_max_mhz": tell(nvml, "nvmlDeviceGetMaxClockInfo", card, CLOCK_SM),
+        "clock_memory_max_mhz": tell(nvml, "nvmlDeviceGetMaxClockInfo", card, CLOCK_MEMORY),
+        "persistence": tell(nvml, "nvmlDeviceGetPersistenceMode", card),
+        "mig": bool((tell(nvml, "nvmlDeviceGetMigMode", card) or (0,))[0]),
     }
 
 
-def tell(question: Callable[..., Any] | None, *arguments: Any) -> Any:
-    """Ask the library, or return None: cards and virtual cards differ in what they tell."""
-    if question is None:
-        return None
+def tell(nvml: Nvml, question: str, *arguments: Any) -> Any:
+    """Ask the library, or return None: versions and cards differ in what they tell."""
     try:
-        return question(*arguments)
+        return getattr(nvml, question)(*arguments)
     except Exception:
         return None
 
@@ -89,17 +89,19 @@ def text(value: str | bytes | None) -> str | None:
 def _card(nvml: Nvml, name: str) -> Handle | None:
     """Return the card that one entry of CUDA_VISIBLE_DEVICES names, or None."""
     if name.isdigit():
-        return tell(nvml.nvmlDeviceGetHandleByIndex, int(name))
+        return tell(nvml, "nvmlDeviceGetHandleByIndex", int(name))
     if name.startswith("MIG-"):
-        return tell(nvml.nvmlDeviceGetHandleByUUID, name)
+        return tell(nvml, "nvmlDeviceGetHandleByUUID", name)
     if not name.startswith("GPU-"):
         return None
     # CUDA takes the first letters of a UUID where they name one card only.
     cards = [
-        tell(nvml.nvmlDeviceGetHandleByIndex, index)
-        for index in range(tell(nvml.nvmlDeviceGetCount) or 0)
+        tell(nvml, "nvmlDeviceGetHandleByIndex", index)
+        for index in range(tell(nvml, "nvmlDeviceGetCount") or 0)
     ]
     named = [
-        card for card in cards if (text(tell(nvml.nvmlDeviceGetUUID, card)) or "").startswith(name)
+        card
+        for card in cards
+        if (text(tell(nvml, "nvmlDeviceGetUUID", card)) or "").startswith(name)
     ]
     return named[0] if len(named) == 1 else None

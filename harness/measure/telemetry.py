@@ -7,7 +7,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from harness.measure.nvml import Nvml, open_nvml, tell, visible_cards
+from harness.measure.nvml import (
+    CHIP_SENSOR,
+    CLOCK_MEMORY,
+    CLOCK_SM,
+    Nvml,
+    open_nvml,
+    tell,
+    visible_cards,
+)
 
 # Bits of nvmlDeviceGetCurrentClocksEventReasons (nvml.h, nvmlClocksEventReason*).
 REASONS = {
@@ -47,12 +55,12 @@ def read_card(index: int = 0, *, nvml: Nvml | None = None) -> Reading | None:
     if nvml is None or index >= len(cards):
         return None
     card = cards[index]
-    power = tell(nvml.nvmlDeviceGetPowerUsage, card)
+    power = tell(nvml, "nvmlDeviceGetPowerUsage", card)
     return Reading(
-        clock_sm_mhz=tell(nvml.nvmlDeviceGetClockInfo, card, nvml.NVML_CLOCK_SM),
-        clock_memory_mhz=tell(nvml.nvmlDeviceGetClockInfo, card, nvml.NVML_CLOCK_MEM),
+        clock_sm_mhz=tell(nvml, "nvmlDeviceGetClockInfo", card, CLOCK_SM),
+        clock_memory_mhz=tell(nvml, "nvmlDeviceGetClockInfo", card, CLOCK_MEMORY),
         power_w=power / 1000 if power is not None else None,
-        temperature_c=tell(nvml.nvmlDeviceGetTemperature, card, nvml.NVML_TEMPERATURE_GPU),
+        temperature_c=tell(nvml, "nvmlDeviceGetTemperature", card, CHIP_SENSOR),
         reasons=_reasons(nvml, card),
     )
 
@@ -73,7 +81,7 @@ def _both(before: Reading | None, after: Reading | None) -> set[str]:
 
 def _reasons(nvml: Nvml, card: object) -> tuple[str, ...]:
     """Name the set bits; the question was called ThrottleReasons before driver 535."""
-    mask = tell(getattr(nvml, "nvmlDeviceGetCurrentClocksEventReasons", None), card)
+    mask = tell(nvml, "nvmlDeviceGetCurrentClocksEventReasons", card)
     if mask is None:
-        mask = tell(nvml.nvmlDeviceGetCurrentClocksThrottleReasons, card) or 0
+        mask = tell(nvml, "nvmlDeviceGetCurrentClocksThrottleReasons", card) or 0
     return tuple(name for bit, name in REASONS.items() if mask & bit)

@@ -24,12 +24,12 @@ def combine(
     worst = next((seen for seen in observations if seen.status is not Status.OK), first)
     samples = [list(seen.samples_s) for seen in observations if seen.samples_s]
     flags = dict.fromkeys(flag for seen in observations for flag in seen.flags)
-    shared = {
+    shared: dict[str, Any] = {
         name: getattr(first, name)
         for name in ("kernel", "agrees", "peak_bytes", "reserved_bytes", "mask_bytes", "threads")
         + ("calls_per_sample",) * (worst.status is Status.OK)
     }
-    errors = {
+    errors: dict[str, Any] = {
         name: finite(getattr(first, name))
         for name in ("error_max", "error_rel", "tolerance", "error_ratio", "first_call_s")
     }

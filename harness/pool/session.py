@@ -6,16 +6,17 @@ import sys
 import time
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from harness.case import Case
+from harness.grid import Cell
 from harness.pool.combine import combine
 from harness.pool.orders import Visit, WorkerSpec, share_cores
 from harness.pool.pool import Pool, make_pool
-from harness.record import Observation, Record, Status, cell_name
+from harness.record import Observation, Record, Status
 from harness.settings import Settings
 from harness.store import RunWriter, new_folder
 
@@ -23,20 +24,6 @@ CEILING_SECONDS = 0.2
 # A cell costs at least this in each replica, and a long call is made about 6 times at 2e10 FLOP/s.
 CELL_SECONDS, FLOPS_PER_SECOND = 0.1, 2e10 / 6
 Outcome = tuple[Record, list[list[float]]]
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One case on one backend, asked for by a suite."""
-
-    suite: str
-    backend: str
-    case: Case
-
-    @property
-    def name(self) -> str:
-        """Name of the cell in every table."""
-        return cell_name(self.backend, self.case)
 
 
 class Session:
@@ -58,7 +45,7 @@ class Session:
 
         settings = self.settings
         folder = new_folder(settings.results, f"{settings.device}-{settings.grid.name}")
-        machine = facts()
+        machine = facts(threads=settings.threads)
         return RunWriter(
             folder,
             {
@@ -69,7 +56,7 @@ class Session:
                 "grid": settings.grid.model_dump(include={"name", "description", "longest"}),
                 "device": settings.device,
                 "machine": machine,
-                "fingerprint": fingerprint(machine),
+                "fingerprint": fingerprint(machine, device=settings.device),
                 "settings": settings.facts(),
                 "backends": list(settings.backends),
                 "baseline": settings.baseline,
@@ -157,7 +144,7 @@ class Session:
         self.outcomes[cell.name] = (record, samples)
 
     def _rate_share(self, record: Record) -> float | None:
-        ceiling = self.ceilings.get("matmul", {}).get(record.dtype)
+        ceiling = self.ceilings.get("flops_per_s", {}).get(record.dtype)
         if not (ceiling and record.time_median_s and record.flops):
             return None
         return record.flops / record.time_median_s / float(ceiling)

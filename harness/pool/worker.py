@@ -89,8 +89,10 @@ class Bench:
     def ceilings(self, order: dict[str, Any]) -> dict[str, Any]:
         """Measure what the device can do at most, for each dtype asked for."""
         from harness.measure.ceiling import measure_ceilings
+        from harness.measure.device import device_for
 
-        return measure_ceilings(self.spec.device, order["dtypes"], order["seconds"])
+        device = device_for(self.spec.device)
+        return measure_ceilings(device, order["dtypes"], seconds=order["seconds"])
 
     def visit(self, order: dict[str, Any]) -> dict[str, Any]:
         """Measure one case on some backends.

@@ -10,7 +10,6 @@ from harness.report import units
 from harness.report.panels import Panel
 
 if TYPE_CHECKING:
-    from harness.analysis.scaling import MemoryFit, TimeFit
     from harness.analysis.series import SeriesFit
 
 FitIndex = dict[tuple[Panel, str], "SeriesFit"]
@@ -18,13 +17,14 @@ REASONS = {"few": "too few lengths", "floor": "near the floor", "misfit": "no la
 
 
 def index_fits(fits: Iterable[SeriesFit]) -> FitIndex:
-    """Find fits by panel and backend; where a kernel changed, the part with the longest T counts."""
+    """Find fits by panel and backend; where a kernel changed, the part with the longest T."""
     ordered = sorted(fits, key=lambda fit: max(fit.series.lengths, default=0))
     return {(Panel.of(fit.series.key), fit.series.key.backend): fit for fit in ordered}
 
 
-def exponent_text(fit: TimeFit | None) -> str:
+def exponent_text(found: SeriesFit | None) -> str:
     """Write the exponent of time with its interval, and why it does not count if so."""
+    fit = found.time if found else None
     if fit is None:
         return units.ABSENT
     text = units.interval(fit.exponent, fit.low, fit.high)
@@ -34,17 +34,19 @@ def exponent_text(fit: TimeFit | None) -> str:
     return reason if text == units.ABSENT else f"{text} ({reason})"
 
 
-def exponent_note(fit: TimeFit | None) -> str:
+def exponent_note(found: SeriesFit | None) -> str:
     """Write the exponent for a legend: the interval, or in its place why it does not count."""
+    fit = found.time if found else None
     if fit is None:
-        return ""
+        return units.ABSENT
     if fit.reason is not None:
         return REASONS.get(fit.reason, fit.reason)
     return units.interval(fit.exponent, fit.low, fit.high)
 
 
-def matrices_of(fit: MemoryFit | None, panel: Panel) -> float | None:
-    """Return how many score matrices are alive at the peak: the T² term over one matrix's bytes."""
+def matrices_of(found: SeriesFit | None, panel: Panel) -> float | None:
+    """Return the score matrices alive at the peak: the T² term over the bytes of one."""
+    fit = found.memory if found else None
     itemsize = ITEM_SIZES.get(panel.dtype)
     if fit is None or itemsize is None or fit.reason is not None:
         return None
@@ -53,20 +55,20 @@ def matrices_of(fit: MemoryFit | None, panel: Panel) -> float | None:
     )
 
 
-def matrices_text(fit: MemoryFit | None, panel: Panel) -> str:
+def matrices_text(found: SeriesFit | None, panel: Panel) -> str:
     """Write the number of score matrices: `2.00`, or `none` for a peak without a T² term."""
-    count = matrices_of(fit, panel)
+    count = matrices_of(found, panel)
     if count is None:
         return units.ABSENT
     return "none" if abs(count) < 0.005 else f"{count:.2f}"
 
 
-def law_text(fit: MemoryFit | None) -> str:
+def law_text(found: SeriesFit | None) -> str:
     """Write the law of the peak in bytes: `32 T² + 1,028 T + 4`."""
-    coefficients = getattr(fit, "coefficients", None)
-    if fit is None or fit.reason is not None or not coefficients:
+    fit = found.memory if found else None
+    if fit is None or fit.reason is not None:
         return units.ABSENT
-    powers = zip(reversed(coefficients), (" T²", " T", ""), strict=True)
+    powers = zip(reversed(fit.coefficients), (" T²", " T", ""), strict=True)
     terms = [f"{_coefficient(value)}{power}" for value, power in powers if abs(value) >= 5e-4]
     return " + ".join(terms).replace("+ -", "- ") or "0"
 

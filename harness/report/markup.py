@@ -1,4 +1,4 @@
-"""Text that is safe to print: GitHub-flavoured Markdown and terminals, from files nobody vouches for."""
+"""Text that is safe to print, in Markdown and on terminals, from files nobody vouches for."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def plain(value: Any) -> str:
 
 
 def escape(value: Any) -> str:
-    """Return one line of Markdown that renders as the text itself: no HTML, no markup, no cells."""
+    """Return one line of Markdown that renders as the text itself: no HTML, no markup."""
     text = _MARKUP.sub(r"\\\1", plain(value)).translate(_ENTITIES)
     return text if text == units.ABSENT else _LINE_START.sub(r"\\\1", text)
 

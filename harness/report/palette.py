@@ -30,7 +30,7 @@ STYLES = {
     "naive": Style("#000000", "o", SOLID),
     "rowwise": Style("#8c8c8c", "s", SOLID),
     "tiled": Style("#e69f00", "^", SOLID),
-    "sdpa": Style("#0b3c6f", "D", DASHED),
+    "sdpa": Style("#061f3e", "D", (2.5, 2.5)),
     "sdpa-math": Style("#56b4e9", "s", SOLID),
     "sdpa-flash": Style("#0072b2", "o", SOLID),
     "sdpa-efficient": Style("#4c78a8", "^", DASH_DOT),

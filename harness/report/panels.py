@@ -50,7 +50,7 @@ class Panel:
         return " ".join(text for name, text in parts.items() if name != without)
 
     def title(self, *, without: str = "", length: int | None = None) -> str:
-        """Say what the rows share: device, dtype, mask, phase, shape, and a length if it is fixed."""
+        """Say what the rows share: device, dtype, mask, phase, shape, and a fixed length."""
         window = f" of {self.window}" if self.window else ""
         parts = {
             "device": self.device, "dtype": self.dtype, "mask": f"{self.mask} mask{window}",
@@ -87,7 +87,7 @@ SHARED = [field.name for field in fields(Panel)]
 
 
 def distinct(table: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per backend and case: two suites may ask for the same cell; the last counts."""
+    """Return one row per backend and case; of a cell that two suites asked for, the last."""
     return table.drop_duplicates(["backend", *SHARED, *LENGTHS], keep="last")
 
 
@@ -108,16 +108,19 @@ def axis_panel(table: pd.DataFrame, axis: str) -> tuple[Panel, pd.DataFrame] | N
     Key heads follow the query heads (their ratio is what stays fixed); a window follows its mask.
     """
     rows = distinct(table)
-    rows = rows.assign(group=rows["heads"] // rows["heads_kv"])
     free = {"heads": {"heads", "heads_kv"}, "mask": {"mask", "window"}}.get(axis, {axis})
-    fixed = [name for name in ("group", *SHARED, *LENGTHS) if name not in free]
-    best: tuple[tuple[int, ...], Panel, pd.DataFrame] | None = None
-    for _, frame in _groups(rows, fixed):
-        timed = frame[frame["time_median_s"].notna()]
-        score = (timed[axis].nunique(), len(timed), int(frame["length_query"].iloc[0]))
-        if score[0] >= 2 and (best is None or score > best[0]):
-            best = (score, Panel.of(next(timed.itertuples())), frame.drop(columns="group"))
-    return None if best is None else (best[1], best[2])
+    fixed = [rows[name] for name in (*SHARED, *LENGTHS) if name not in free]
+    fixed.append(rows["heads"] // rows["heads_kv"])
+    label = rows.groupby(fixed, dropna=False, sort=True).ngroup()
+    timed = rows["time_median_s"].notna()
+    values = rows.loc[timed, axis].groupby(label[timed]).nunique()
+    if not (values >= 2).any():
+        return None
+    sizes = label[timed].value_counts()
+    lengths = rows["length_query"].groupby(label).max()
+    best = max(values.index, key=lambda group: (values[group], sizes[group], lengths[group]))
+    frame = rows[label == best]
+    return Panel.of(next(frame[frame["time_median_s"].notna()].itertuples())), frame
 
 
 def _groups(frame: pd.DataFrame, names: list[str]) -> Iterator[tuple[Any, pd.DataFrame]]:

@@ -31,7 +31,7 @@ def speedups(frame: pd.DataFrame, baseline: str) -> pd.DataFrame:
 
 
 def mask_ratios(frame: pd.DataFrame, full: pd.DataFrame) -> pd.DataFrame:
-    """Return backend, length, ratio, low, high: masked time over the same backend's without a mask."""
+    """Return backend, length, ratio, low, high: masked time over unmasked time."""
     import pandas as pd
 
     bare = {(cell.backend, cell.length_query): cell for cell in timed(full)}

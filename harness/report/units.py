@@ -65,7 +65,9 @@ def size(value: Any, *, digits: int = 3) -> str:
     if abs(count) < EXACT_BYTES:
         return f"{count:,.0f} B"
     unit, name = _unit(count, BYTES, digits)
-    if Decimal(significant(count / unit, digits=digits).replace(",", "")) * int(unit) == int(count):
+    if Decimal(significant(count / unit, digits=digits).replace(",", "")) * int(unit) == int(
+        count
+    ):
         return f"{count / unit:,.{digits}f}".rstrip("0").rstrip(".") + f" {name}"
     return f"{significant(count / unit, digits=digits)} {name}"
 
@@ -94,11 +96,11 @@ def count(value: Any) -> str:
 def decimals_of(low: float, high: float) -> int:
     """Return how many decimals an interval earns: as many as its half-width has leading zeros."""
     half = (high - low) / 2
-    return 2 if half <= 0 else min(4, max(0, -math.floor(math.log10(half))))
+    return 2 if half <= 0 else min(3, max(0, -math.floor(math.log10(half))))
 
 
 def interval(value: Any, low: Any, high: Any) -> str:
-    """Write an estimate and its interval, `2.08 [2.05, 2.11]`, to the digits the interval earns."""
+    """Write an estimate and its interval, `2.08 [2.05, 2.11]`, to its own digits."""
     middle, left, right = number(value), number(low), number(high)
     if middle is None:
         return ABSENT
@@ -106,6 +108,12 @@ def interval(value: Any, low: Any, high: Any) -> str:
         return significant(middle)
     places = decimals_of(left, right)
     return f"{middle:,.{places}f} [{left:,.{places}f}, {right:,.{places}f}]"
+
+
+def ratio_interval(value: Any, low: Any, high: Any) -> str:
+    """Write a ratio and its interval: `1.86× [1.85, 1.89]`."""
+    figure, blank, bounds = interval(value, low, high).partition(" ")
+    return ABSENT if figure == ABSENT else f"{figure}×{blank}{bounds}"
 
 
 def duration(value: Any) -> str:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from harness.analysis.claims import judge
+from harness.analysis.verdict import Verdict
 from harness.case import Case
 from harness.record import Record, Status, cell_name
 from harness.store import make_table
@@ -69,7 +72,7 @@ def measured(
     return Record(**{"backend": backend, **case.as_dict(), **values, **fields})  # type: ignore[arg-type]
 
 
-def failed(backend: str, case: Case, status: Status, reason: str) -> Record:
+def failed(backend: str, case: Case, *, status: Status, reason: str) -> Record:
     """Make the record of a cell that gave no figures."""
     name = cell_name(backend, case)
     fields = {"backend": backend, "cell": name, "status": status, "reason": reason}
@@ -91,9 +94,34 @@ def sweep(
 def failed_sweep(
     backend: str, lengths: Iterable[int] = LENGTHS, *, status: Status, reason: str
 ) -> list[Record]:
-    return [failed(backend, Case.square(length), status, reason) for length in lengths]
+    return [
+        failed(backend, Case.square(length), status=status, reason=reason) for length in lengths
+    ]
 
 
 def table_of(*sweeps: Iterable[Record]) -> pd.DataFrame:
     """Make the table of a run of several sweeps."""
     return make_table(record for records in sweeps for record in records)
+
+
+def verdicts_of(
+    *records: Iterable[Record], claim: str, facts: dict[str, str] | None = None
+) -> list[Verdict]:
+    """Judge a run of several sweeps and return the verdicts on one claim."""
+    return [each for each in judge(table_of(*records), facts or {}) if each.claim == claim]
+
+
+def words(*records: Iterable[Record], claim: str) -> list[tuple[str | None, str]]:
+    """Return (backend, verdict) of one claim."""
+    found = verdicts_of(*records, claim=claim)
+    return [(each.series["backend"], each.verdict) for each in found]
+
+
+def flash(lengths: Sequence[int] = LENGTHS, **fields: Any) -> list[Record]:
+    """Make a sweep of a fused kernel."""
+    return sweep("sdpa-flash", lengths, **({"peak": no_matrix} | fields))
+
+
+def rowwise(lengths: Sequence[int] = OCTAVES, **fields: Any) -> list[Record]:
+    """Make a sweep of one row after another."""
+    return sweep("rowwise", lengths, **({"seconds": slow, "peak": no_matrix} | fields))

@@ -94,8 +94,6 @@ def test_grouped_heads_are_another_sweep() -> None:
         ((100, 100, 100, 100), "refuted"),
     ],
 )
-def test_exponent_one_in_the_band_and_a_straight_line(
-    peaks: tuple[int, ...], word: str
-) -> None:
+def test_exponent_one_in_the_band_and_a_straight_line(peaks: tuple[int, ...], word: str) -> None:
     part, _ = judge_proportion(list(zip(VALUES, peaks, strict=True)))
     assert part.verdict == word

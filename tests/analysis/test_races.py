@@ -1,39 +1,19 @@
-"""Together against row by row (C6, C7) and masked against unmasked (C9)."""
+"""All positions together against row by row (C6, C7)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
-
-import pytest
-
-from harness.analysis.claims import judge
-from harness.analysis.verdict import Verdict
 from harness.case import Case
-from harness.record import Record, Status
+from harness.record import Status
 from tests.analysis.tables import (
-    OCTAVES,
-    Law,
     dense,
     failed_sweep,
-    linear_time,
     measured,
-    no_matrix,
+    rowwise,
     slow,
     sweep,
-    table_of,
     two_matrices,
+    verdicts_of,
 )
-
-CAUSAL = {"mask": "causal"}
-
-
-def verdicts_of(*records: Iterable[Record], claim: str) -> list[Verdict]:
-    return [each for each in judge(table_of(*records), {}) if each.claim == claim]
-
-
-def rowwise(lengths: Sequence[int] = OCTAVES, **fields: Any) -> list[Record]:
-    return sweep("rowwise", lengths, **({"seconds": slow, "peak": no_matrix} | fields))
 
 
 def test_slow_rows_of_linear_memory_support_c6() -> None:
@@ -105,50 +85,3 @@ def test_missing_rows_are_not_measured() -> None:
     for claim in ("C6", "C7"):
         [verdict] = verdicts_of(sweep("naive"), lost, claim=claim)
         assert (verdict.verdict, verdict.reason) == ("not_measured", "timed_out: 60 s")
-
-
-def masked_table(law: Law = dense, rows: Law = slow) -> tuple[list[Record], ...]:
-    backend = "sdpa-flash"
-    return (
-        sweep(backend, peak=no_matrix),
-        sweep(backend, OCTAVES, case=CAUSAL, seconds=law, peak=no_matrix),
-        rowwise(case=CAUSAL, seconds=rows),
-    )
-
-
-def test_the_same_law_at_half_the_cost_supports_c9() -> None:
-    [verdict] = verdicts_of(*masked_table(), claim="C9")
-    assert verdict.verdict == "supported"
-    assert verdict.observed == pytest.approx(0, abs=0.1)
-    assert verdict.expected == 0
-    assert "time 0.50x at T=4096 (cpu, f32, causal)" in verdict.sentence
-    assert "masked over unmasked 0.5" in verdict.reason
-    assert verdict.series["mask"] == "causal"
-
-
-def test_another_exponent_under_the_mask_refutes_c9() -> None:
-    [verdict] = verdicts_of(*masked_table(linear_time), claim="C9")
-    assert verdict.verdict == "refuted"
-    assert verdict.observed == pytest.approx(-1, abs=0.1)
-
-
-def test_masked_rows_faster_than_masked_together_refute_c9() -> None:
-    [verdict] = verdicts_of(*masked_table(rows=lambda case: dense(case) / 2), claim="C9")
-    assert verdict.verdict == "refuted"
-
-
-def test_c9_is_open_without_the_rows_or_the_unmasked_sweep() -> None:
-    full, masked, rows = masked_table()
-    [verdict] = verdicts_of(full, masked, claim="C9")
-    assert verdict.verdict == "inconclusive"
-    [verdict] = verdicts_of(masked, rows, claim="C9")
-    assert verdict.verdict == "inconclusive"
-    assert "no unmasked sweep" in verdict.reason
-
-
-def test_exponents_are_compared_over_the_same_lengths() -> None:
-    short = sweep("naive", OCTAVES[:6], case=CAUSAL)
-    records = sweep("naive"), short, rowwise(OCTAVES[:6], case=CAUSAL)
-    [verdict] = verdicts_of(*records, claim="C9")
-    assert verdict.verdict == "supported"
-    assert "x at T=2048" in verdict.sentence

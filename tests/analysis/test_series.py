@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from harness.analysis.series import SeriesKey, fit_all, length_series
@@ -28,7 +30,6 @@ def test_a_sweep_is_one_series_in_the_order_of_length() -> None:
     assert series.lengths == LENGTHS
     assert series.medians[0] == records[0].replica_medians_s
     assert series.peaks == tuple(2 * 4 * 4 * length**2 for length in LENGTHS)
-    assert series.flops[0] == records[0].flops
     assert series.key == SeriesKey.of(records[0])
     assert series.replicas == 3
 
@@ -51,7 +52,6 @@ def test_a_sweep_is_one_series_in_the_order_of_length() -> None:
 def test_every_axis_keeps_series_apart(other: dict[str, Any]) -> None:
     found = length_series(table_of(sweep("naive", OCTAVES), sweep("naive", OCTAVES, case=other)))
     assert [series.lengths for series in found] == [OCTAVES, OCTAVES]
-    assert found[0].key != found[1].key
 
 
 def test_the_suite_does_not_keep_a_length_out_of_its_series() -> None:
@@ -67,7 +67,7 @@ def test_two_rows_of_one_cell_are_refused() -> None:
         length_series(table_of(records, records[:1]))
 
 
-def test_fewer_than_four_lengths_are_no_series() -> None:
+def test_three_lengths_are_no_series() -> None:
     assert length_series(table_of(sweep("naive", (64, 128, 256)))) == []
     assert len(length_series(table_of(sweep("naive", (64, 128, 256, 512))))) == 1
 
@@ -80,7 +80,10 @@ def test_cells_that_are_not_square_are_left_out() -> None:
 
 def test_what_was_not_measured_is_none_in_its_place() -> None:
     big = Case.square(8192)
-    records = [*sweep("naive", OCTAVES), failed("naive", big, Status.OUT_OF_MEMORY, "2 GiB")]
+    records = [
+        *sweep("naive", OCTAVES),
+        failed("naive", big, status=Status.OUT_OF_MEMORY, reason="2 GiB"),
+    ]
     [series] = length_series(table_of(records))
     assert series.lengths == (*OCTAVES, 8192)
     assert (series.medians[-1], series.peaks[-1], series.flops[-1]) == (None, None, None)
@@ -128,22 +131,20 @@ def test_every_series_is_fitted_in_one_order() -> None:
 
 
 def test_nothing_measured_is_nothing_fitted() -> None:
+    assert fit_all(table_of()) == []
     lost = failed_sweep("flash-attn", status=Status.UNAVAILABLE, reason="not installed")
     [fit] = fit_all(table_of(lost))
     assert (fit.time, fit.memory) == (None, None)
 
 
-def test_a_sliding_window_is_fitted_from_two_windows_on() -> None:
+def test_a_sliding_window_is_fitted_from_four_windows_on() -> None:
     window = {"mask": "sliding-window", "window": 128}
     [fit] = fit_all(table_of(sweep("flex", case=window, seconds=linear_time)))
     assert fit.series.lengths == LENGTHS
-    assert fit.time.lengths == LENGTHS[4:]
+    assert fit.time.lengths == LENGTHS[6:]
 
 
-def test_an_empty_table_has_no_series() -> None:
-    assert fit_all(table_of()) == []
-
-
-def test_key_compares_by_value() -> None:
-    case = Case.square(64)
-    assert SeriesKey.of(measured("naive", case)) == SeriesKey.of(measured("naive", case))
+def test_medians_read_back_from_a_file_are_the_same(tmp_path: Path) -> None:
+    table = table_of(sweep("naive", OCTAVES))
+    table.to_parquet(tmp_path / "cells.parquet")
+    assert length_series(pd.read_parquet(tmp_path / "cells.parquet")) == length_series(table)

@@ -137,7 +137,7 @@ FACTS: dict[str, Any] = {
     "command": "pytest suites --benchmark-only --attn-grid quick",
     "grid": {"name": "quick", "description": "A star around B=1, H=4, D=64."},
     "device": "cpu", "fingerprint": "cpu-amd-epyc-2c-torch2.13.0-1f3a9c",
-    "machine": {"cpu": "AMD EPYC 7763", "cores": 2, "torch": "2.13.0+cpu", "python": "3.11.7"},
+    "machine": {"cpu_model": "AMD EPYC 7763", "cores": 2, "python": "3.11.7"},
     "settings": {"replicas": 3, "target": 0.02, "cap_s": 0.12, "threads": 1, "seed": 0},
     "backends": [*MADE, *ABSENT], "baseline": "naive",
     "ceilings": {"matmul": {"float32": CEILING}, "copy_bytes_per_s": 9.1e9},

@@ -136,4 +136,5 @@ def _drop(bounds: torch.Tensor, columns: slice, *, groups: int) -> torch.Tensor:
 
     keys = torch.arange(columns.start, columns.stop, device=bounds.device)
     start, stop = bounds.unsqueeze(-1)
-    return ((keys < start) | (keys >= stop)).unsqueeze(1).repeat(1, 1, groups, 1)
+    drop: torch.Tensor = ((keys < start) | (keys >= stop)).unsqueeze(1)
+    return drop.repeat(1, 1, groups, 1)

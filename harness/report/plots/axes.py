@@ -6,10 +6,21 @@ from typing import TYPE_CHECKING
 
 from harness.report import units
 from harness.report.plots.canvas import (
-    LEFT, NARROW, PALE, WIDTH, add_axes, add_title, in_house_look, new_figure,
+    LEFT,
+    NARROW,
+    PALE,
+    WIDTH,
+    add_axes,
+    add_title,
+    in_house_look,
+    new_figure,
 )  # fmt: skip
 from harness.report.plots.lines import (
-    add_legend, draw_intervals, draw_lines, set_log_figures, set_ticks,
+    add_legend,
+    draw_intervals,
+    draw_lines,
+    set_log_figures,
+    set_ticks,
 )  # fmt: skip
 from harness.report.plots.points import points
 
@@ -59,4 +70,4 @@ def _draw(axes: Axes, data: pd.DataFrame, y: str, axis: str) -> None:
     heights = [low * 0.6 * end / ends[0] for end in ends]
     axes.plot(ends, heights, color=PALE, linewidth=1.2, linestyle=(0, (5, 3)), zorder=0.5)
     axes.set_ylim(low * 0.4, max(high, heights[-1]) * 1.5)
-    set_ticks(axes, sorted(set(data["value"])), f"{LABELS[axis]} (log scale; dashes: proportional)")
+    set_ticks(axes, sorted(set(data["value"])), f"{LABELS[axis]} (dashes: proportional)")

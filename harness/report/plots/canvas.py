@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, ParamSpec
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from harness.report.markup import plain
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 P = ParamSpec("P")
+Drawn = TypeVar("Drawn")
 DPI = 115
 WIDTH, HEIGHT = 10.0, 5.3  # inches
 LEFT, BOTTOM, TOP = 0.95, 0.72, 0.92  # margins, inches
@@ -42,11 +43,11 @@ def look() -> Iterator[None]:
         yield
 
 
-def in_house_look(draw: Callable[P, Figure]) -> Callable[P, Figure]:
+def in_house_look(draw: Callable[P, Drawn]) -> Callable[P, Drawn]:
     """Make a drawing function draw with the house's settings."""
 
     @wraps(draw)
-    def drawn(*args: P.args, **kwargs: P.kwargs) -> Figure:
+    def drawn(*args: P.args, **kwargs: P.kwargs) -> Drawn:
         with look():
             return draw(*args, **kwargs)
 
@@ -67,7 +68,7 @@ def add_axes(
     figure: Figure, *, left: float = LEFT, right: float = GUTTER + NARROW,
     bottom: float = BOTTOM, top: float = TOP,
 ) -> Axes:  # fmt: skip
-    """Add axes by their margins in inches, so that the legend's room is the same in every figure."""
+    """Add axes by their margins in inches: a legend's room is the same in every figure."""
     width, height = figure.get_size_inches()
     box = (left / width, bottom / height, (width - left - right) / width,
            (height - bottom - top) / height)  # fmt: skip

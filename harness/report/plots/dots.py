@@ -6,9 +6,16 @@ from typing import TYPE_CHECKING
 
 from harness.report import units
 from harness.report.markup import shorten
-from harness.report.palette import Style, ordered, ordered_by
+from harness.report.palette import Style, ordered, ordered_by, style
 from harness.report.plots.canvas import (
-    BOTTOM, GREY, NARROW, TOP, add_axes, add_title, in_house_look, new_figure,
+    BOTTOM,
+    GREY,
+    NARROW,
+    TOP,
+    add_axes,
+    add_title,
+    in_house_look,
+    new_figure,
 )  # fmt: skip
 from harness.report.plots.points import points
 
@@ -24,20 +31,21 @@ ROW, MARGIN = 0.1, 0.16  # inches of a dot and around the dots of a row
 def dots_figure(
     frame: pd.DataFrame, axis: str, *, styles: dict[str, Style], title: str, subtitle: str
 ) -> Figure | None:
-    """Draw the median time per backend (rows) and value of `axis` (dots); None without two values."""
+    """Draw the time per backend (rows) and value of `axis` (dots); None without two values."""
     data = points(frame, axis, "median")
     values = ordered_by(styles, data["value"])
     if len(values) < 2:
         return None
+    looks = {value: styles.get(value) or style(value) for value in values}
     names = ordered(data["backend"])
     tall = ROW * len(values) + MARGIN
     figure = new_figure(height=BOTTOM + TOP + tall * len(names))
     axes = add_axes(figure, left=1.5, right=NARROW + 0.3)
     for place, value in enumerate(values):
         shift = (place - (len(values) - 1) / 2) * ROW / tall
-        _dots(axes, data[data["value"] == value], names, styles[value], shift)
+        _dots(axes, data[data["value"] == value], names, looks[value], shift)
     _finish(axes, names)
-    _legend(axes, values, styles, axis)
+    _legend(axes, looks, axis)
     add_title(figure, title, subtitle, left=1.5)
     return figure
 
@@ -70,17 +78,17 @@ def _finish(axes: Axes, names: list[str]) -> None:
         axes.axhline(edge - 0.5, color="#eeeeee", linewidth=0.8, zorder=0.4)
 
 
-def _legend(axes: Axes, values: list[str], styles: dict[str, Style], axis: str) -> None:
+def _legend(axes: Axes, looks: dict[str, Style], axis: str) -> None:
     from matplotlib.lines import Line2D
 
     handles = [
-        Line2D([], [], color=styles[value].colour, marker=styles[value].marker, linestyle="")
-        for value in values
+        Line2D([], [], color=look.colour, marker=look.marker, linestyle="")
+        for look in looks.values()
     ]
     box = axes.get_position()
     assert axes.figure is not None
     legend = axes.figure.legend(
-        handles, values, title=axis, loc="upper left", bbox_to_anchor=(box.x1 + 0.02, box.y1),
+        handles, list(looks), title=axis, loc="upper left", bbox_to_anchor=(box.x1 + 0.02, box.y1),
         borderaxespad=0, alignment="left",
     )  # fmt: skip
     legend.get_title().set_color(GREY)

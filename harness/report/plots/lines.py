@@ -1,4 +1,4 @@
-"""Lines over lengths: one row per point, real T as ticks, intervals, and a legend beside the axes."""
+"""Lines over lengths: one row per point, real T as ticks, intervals, a legend at the side."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from harness.report import units
 from harness.report.markup import shorten
 from harness.report.palette import SOLID, ordered, style
-from harness.report.plots.canvas import GREY, GUTTER
+from harness.report.plots.canvas import GREY, GUTTER, WIDTH
 from harness.report.tables.pivots import choose_lengths
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ def draw_lines(axes: Axes, data: pd.DataFrame, *, x: str, y: str) -> None:
 
     assert not data.duplicated(["backend", x]).any(), "two series in one line: a key was forgotten"
     names = sorted(ordered(data["backend"]), key=lambda name: style(name).dashes != SOLID)
+    axes.set(xlabel=x, ylabel=y)  # else seaborn makes every tick label to see if one is visible
     looks = {name: style(name) for name in names}
     sns.lineplot(
         data=data, x=x, y=y, ax=axes, hue="backend", style="backend", hue_order=names,
@@ -86,8 +87,7 @@ def add_legend(
     names = from_top(data, y)
     texts = [legend_text(name, (notes or {}).get(name)) for name in names]
     box = axes.get_position()
-    assert axes.figure is not None
-    left = box.x1 + gutter / axes.figure.get_size_inches()[0]
+    left = box.x1 + gutter / WIDTH
     legend = axes.figure.legend(
         [handle(name) for name in names], texts, title=title, loc="upper left",
         bbox_to_anchor=(left, box.y1 + 0.02), borderaxespad=0, handlelength=2.6, alignment="left",
@@ -117,7 +117,7 @@ def handle(name: str) -> Any:
     from matplotlib.lines import Line2D
 
     look = style(name)
-    line = "-" if look.dashes == "" else (0, look.dashes)
+    line: Any = "-" if look.dashes == SOLID else (0, look.dashes)
     return Line2D(
         [], [], color=look.colour, marker=look.marker, linestyle=line,
         markeredgecolor="white", markeredgewidth=0.6,

@@ -9,7 +9,13 @@ from harness.report import units
 from harness.report.fits import FitIndex, matrices_text
 from harness.report.panels import Panel
 from harness.report.plots.canvas import (
-    GUTTER, LEGEND, PALE, add_axes, add_title, in_house_look, new_figure,
+    GUTTER,
+    LEGEND,
+    PALE,
+    add_axes,
+    add_title,
+    in_house_look,
+    new_figure,
 )  # fmt: skip
 from harness.report.plots.guides import label_right
 from harness.report.plots.lines import add_legend, draw_lines, set_log_figures, set_ticks
@@ -25,7 +31,7 @@ GUIDES = {1: "1 matrix", 2: "2 matrices"}
 
 @in_house_look
 def memory_figure(panel: Panel, frame: pd.DataFrame, *, fits: FitIndex) -> Figure | None:
-    """Draw the peak above the inputs of every backend against T; None with fewer than two lengths."""
+    """Draw the peak above the inputs against T; None with fewer than two lengths."""
     data = points(frame, "length_query", "peak")
     if data["length"].nunique() < 2:
         return None
@@ -59,8 +65,7 @@ def _guides(axes: Axes, panel: Panel, data: pd.DataFrame) -> None:
 def _notes(panel: Panel, data: pd.DataFrame, fits: FitIndex) -> dict[str, str]:
     notes = {}
     for name in set(data["backend"]):
-        fit = fits.get((panel, name))
-        text = matrices_text(fit and fit.memory, panel)
+        text = matrices_text(fits.get((panel, name)), panel)
         if text != units.ABSENT:
             notes[name] = text
     return notes

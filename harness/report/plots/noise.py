@@ -8,7 +8,14 @@ from harness.report import units
 from harness.report.markup import shorten
 from harness.report.palette import ordered, style
 from harness.report.plots.canvas import (
-    BOTTOM, GREY, INK, TOP, add_axes, add_title, in_house_look, new_figure,
+    BOTTOM,
+    GREY,
+    INK,
+    TOP,
+    add_axes,
+    add_title,
+    in_house_look,
+    new_figure,
 )  # fmt: skip
 
 if TYPE_CHECKING:
@@ -23,9 +30,7 @@ STEPS = (1e-4, 1e-3, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2)
 
 
 @in_house_look
-def noise_figure(
-    noise: pd.DataFrame, *, device: str, target: float | None
-) -> Figure | None:
+def noise_figure(noise: pd.DataFrame, *, device: str, target: float | None) -> Figure | None:
     """Draw the spread of every timed cell; None where no cell was timed by two processes.
 
     `noise` is `noise_frame`'s; `target` the relative half-width at which timing stopped.
@@ -54,9 +59,9 @@ def _row(axes: Axes, row: int, own: pd.DataFrame, colour: str) -> None:
     """Draw one backend's cells, side by side by length, and a bar at their median."""
     ordered_cells = own.sort_values(["length", "cell"])["spread"].clip(lower=LEAST)
     count = len(ordered_cells)
-    shifts = [0.5 * (place / max(1, count - 1) - 0.5) if count > 1 else 0 for place in range(count)]
+    heights = [row + 0.5 * ((place + 0.5) / count - 0.5) for place in range(count)]
     axes.scatter(
-        ordered_cells, [row + shift for shift in shifts], s=16, color=colour, alpha=0.65,
+        ordered_cells, heights, s=16, color=colour, alpha=0.65,
         linewidths=0, zorder=2,
     )  # fmt: skip
     middle = max(LEAST, float(own["spread"].median()))

@@ -9,7 +9,10 @@ from harness.record import Status
 if TYPE_CHECKING:
     import pandas as pd
 
-SOURCES = {"median": "time_median_s", "low": "time_low_s", "high": "time_high_s", "peak": "peak_bytes"}
+SOURCES = {
+    "median": "time_median_s", "low": "time_low_s", "high": "time_high_s", "peak": "peak_bytes",
+}  # fmt: skip
+NAMED = ("mask", "dtype")
 
 
 def points(frame: pd.DataFrame, x: str, y: str) -> pd.DataFrame:
@@ -25,8 +28,8 @@ def points(frame: pd.DataFrame, x: str, y: str) -> pd.DataFrame:
     data |= {label: _floats(rows[column]) for label, column in SOURCES.items()}
     data["rate"] = _floats(rows["flops"]) / data["median"]
     made = pd.DataFrame(data)
-    made = made[made[y].notna() & (made[y] > 0)]
-    return made.astype({name: "int64"} if x not in ("mask", "dtype") else {}).reset_index(drop=True)
+    made = made[made[y].notna() & (made[y] > 0)].reset_index(drop=True)
+    return made if x in NAMED else made.astype({name: "int64"})
 
 
 def rate_bounds(data: pd.DataFrame) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""Ratios of times against T with their intervals: speed-up over the baseline, masked over unmasked."""
+"""Ratios of times against T: speed-up over the baseline, masked over unmasked."""
 
 from __future__ import annotations
 

@@ -1,16 +1,25 @@
-"""FLOP/s against T, with the measured ceiling of a matrix product and the share of it at the right."""
+"""FLOP/s against T, with the measured rate of a matrix product and the share of it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from harness.report import units
 from harness.report.panels import Panel
 from harness.report.plots.canvas import (
-    GREY, add_axes, add_note, add_title, in_house_look, new_figure,
+    GREY,
+    add_axes,
+    add_note,
+    add_title,
+    in_house_look,
+    new_figure,
 )  # fmt: skip
 from harness.report.plots.lines import (
-    add_legend, draw_intervals, draw_lines, set_log_figures, set_ticks,
+    add_legend,
+    draw_intervals,
+    draw_lines,
+    set_log_figures,
+    set_ticks,
 )  # fmt: skip
 from harness.report.plots.points import points, rate_bounds
 
@@ -59,9 +68,14 @@ def _ceiling(axes: Axes, ceiling: float) -> None:
     from matplotlib.ticker import FixedLocator, NullLocator
 
     axes.axhline(ceiling, color=GREY, linewidth=1.2, linestyle=(0, (5, 3)), zorder=0.6)
-    shares = axes.secondary_yaxis(
-        "right", functions=(lambda rate: rate / ceiling, lambda share: share * ceiling)
-    )
+
+    def share(rate: Any) -> Any:
+        return rate / ceiling
+
+    def back(part: Any) -> Any:
+        return part * ceiling
+
+    shares = axes.secondary_yaxis("right", functions=(share, back))
     shares.yaxis.set_major_locator(FixedLocator([1e-4, 1e-3, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1]))
     shares.yaxis.set_minor_locator(NullLocator())
     shares.yaxis.set_major_formatter(lambda value, _: units.trimmed(units.percent(value)))

@@ -1,4 +1,4 @@
-"""Time per call against T: log-log, with slopes to compare, intervals, and a strip for out of memory."""
+"""Time per call against T: slopes to compare, intervals, and a strip for out of memory."""
 
 from __future__ import annotations
 
@@ -10,11 +10,23 @@ from harness.report.fits import FitIndex, exponent_note
 from harness.report.palette import ordered, style
 from harness.report.panels import Panel
 from harness.report.plots.canvas import (
-    GREY, GUTTER, HEIGHT, LEGEND, TOP, add_axes, add_title, in_house_look, new_figure,
+    GREY,
+    GUTTER,
+    HEIGHT,
+    LEGEND,
+    TOP,
+    add_axes,
+    add_title,
+    in_house_look,
+    new_figure,
 )  # fmt: skip
 from harness.report.plots.guides import slope_guides
 from harness.report.plots.lines import (
-    add_legend, draw_intervals, draw_lines, set_log_figures, set_ticks,
+    add_legend,
+    draw_intervals,
+    draw_lines,
+    set_log_figures,
+    set_ticks,
 )  # fmt: skip
 from harness.report.plots.points import points
 
@@ -41,9 +53,10 @@ def time_figure(panel: Panel, frame: pd.DataFrame, *, fits: FitIndex) -> Figure 
     _draw(axes, data, lengths)
     if len(lost):
         _strip(figure, axes, lost, strip)
-    found = {name: fits.get((panel, name)) for name in set(data["backend"])}
-    notes = {name: exponent_note(fit.time) for name, fit in found.items() if fit}
-    add_legend(axes, data, y="median", notes=notes, title="backend, exponent at the largest T [95 %]")
+    found = {name: exponent_note(fits.get((panel, name))) for name in set(data["backend"])}
+    notes = {name: note for name, note in found.items() if note != units.ABSENT}
+    title = "backend, exponent at the largest T [95 %]" if notes else "backend"
+    add_legend(axes, data, y="median", notes=notes, title=title)
     add_title(figure, "Time of one call against length T", panel.title())
     return figure
 
@@ -69,7 +82,8 @@ def _strip(figure: Figure, axes: Axes, lost: pd.DataFrame, height: float) -> Non
     tall = figure.get_size_inches()[1]
     names = ordered(lost["backend"])
     strip = figure.add_axes((box.x0, box.y1 + 0.06 / tall, box.width, (height - 0.1) / tall))
-    strip.set(xscale="log", xlim=axes.get_xlim(), ylim=(len(names) - 0.5, -0.5), facecolor="#f6efe6")
+    strip.set(xscale="log", xlim=axes.get_xlim(), ylim=(len(names) - 0.5, -0.5))
+    strip.set_facecolor("#f6efe6")
     for row, name in enumerate(names):
         own = lost.loc[lost["backend"] == name, "length"].astype(float)
         strip.scatter(own, [row] * len(own), marker="x", color=style(name).colour, s=30, zorder=3)

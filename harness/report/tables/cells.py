@@ -22,6 +22,8 @@ SHORT_ENDINGS = ENDINGS | {
     Status.UNAVAILABLE: units.ABSENT,
     Status.UNSUPPORTED: units.ABSENT,
 }
+# A backend that did nothing else has no row in a pivot.
+NOTHING = (Status.UNAVAILABLE, Status.UNSUPPORTED)
 Write = Callable[[Any], str]
 
 

@@ -30,7 +30,7 @@ def noise_frame(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def noise_table(table: pd.DataFrame) -> pd.DataFrame:
-    """Return per backend: timed cells, typical and worst width, typical and worst spread, flags."""
+    """Return per backend: timed cells, typical and worst width and spread, flags."""
     import pandas as pd
 
     frame = noise_frame(table)
@@ -38,7 +38,12 @@ def noise_table(table: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for name in ordered(frame["backend"]):
         own = frame[frame["backend"] == name]
-        figures = [own["width"].median(), own["width"].max(), own["spread"].median(), own["spread"].max()]
+        figures = [
+            own["width"].median(),
+            own["width"].max(),
+            own["spread"].median(),
+            own["spread"].max(),
+        ]
         rows.append(
             (name, units.count(len(own)), *map(units.percent, figures), units.count(flags[name]))
         )

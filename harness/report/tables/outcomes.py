@@ -1,4 +1,4 @@
-"""How cells ended: agreement with the oracle, counts by status, and what was not measured and why."""
+"""How cells ended: agreement with the oracle, counts, what was not measured and why."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from harness.record import Status
 from harness.report import units
 from harness.report.markup import plain
 from harness.report.palette import ordered
-from harness.report.tables.cells import ENDINGS
+from harness.report.tables.cells import ENDINGS, NOTHING, figure
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,6 +27,21 @@ def status_counts(table: pd.DataFrame) -> dict[str, int]:
     return {name: count for name, count in (known | counts).items() if count}
 
 
+def cells_table(table: pd.DataFrame, count: int = 20) -> pd.DataFrame:
+    """Return single cells with time and peak, the first ones: for a run without any sweep."""
+    import pandas as pd
+
+    tried = table[~table["status"].isin(NOTHING)]
+    rows = [
+        (
+            row.backend, plain(row.cell).removeprefix(f"{row.backend}."),
+            figure(row, "time_median_s", units.seconds), figure(row, "peak_bytes", units.size),
+        )
+        for row in tried.head(count).itertuples()
+    ]  # fmt: skip
+    return pd.DataFrame(rows, columns=["backend", "cell", "time", "peak memory"])
+
+
 def agreement_table(table: pd.DataFrame) -> pd.DataFrame:
     """Return the worst errors per backend and dtype, over all cells that were checked."""
     import pandas as pd
@@ -38,13 +53,21 @@ def agreement_table(table: pd.DataFrame) -> pd.DataFrame:
             group = checked[(checked["backend"] == name) & (checked["dtype"] == dtype)]
             if len(group):
                 rows.append(_agreement_row(name, dtype, group))
-    columns = ["backend", "dtype", "cells", "agree", "worst error", "worst error ratio", "worst cell"]
+    columns = [
+        "backend",
+        "dtype",
+        "cells",
+        "agree",
+        "worst error",
+        "worst error ratio",
+        "worst cell",
+    ]
     return pd.DataFrame(rows, columns=columns)
 
 
 def _agreement_row(name: str, dtype: str, group: pd.DataFrame) -> tuple[str, ...]:
     errors = group["error_rel"].astype("Float64")
-    worst = group.loc[errors.idxmax(), "cell"] if errors.notna().any() else None
+    worst = group["cell"].iloc[int(errors.argmax())] if errors.notna().any() else None
     case = plain(worst).removeprefix(f"{name}.")
     agree = int(group["agrees"].sum())
     ratio = units.number(group["error_ratio"].max())
@@ -59,7 +82,7 @@ def _agreement_row(name: str, dtype: str, group: pd.DataFrame) -> tuple[str, ...
 def missing_table(table: pd.DataFrame, unavailable: dict[str, Any] | None = None) -> pd.DataFrame:
     """Return what was not measured, one row per backend, outcome and reason, with cell counts.
 
-    Reasons that differ in their numbers alone (`needs 12 GB`) are one row with the first as example.
+    Reasons that differ in their numbers alone (`needs 12 GB`) are one row, the first as example.
     Backends that the run's facts call unavailable are listed even if they have no cell.
     """
     import pandas as pd

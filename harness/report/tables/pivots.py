@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from harness.record import Status
 from harness.report import units
-from harness.report.fits import FitIndex, exponent_text, law_text, matrices_text
+from harness.report.fits import FitIndex, exponent_note, exponent_text, law_text, matrices_text
 from harness.report.palette import ordered
 from harness.report.panels import Panel
-from harness.report.tables.cells import Write, figure
+from harness.report.tables.cells import NOTHING, Write, figure
 
 if TYPE_CHECKING:
     import pandas as pd
-
-NOTHING = (Status.UNAVAILABLE, Status.UNSUPPORTED)
 
 
 def choose_lengths(lengths: Sequence[int], count: int) -> list[int]:
@@ -56,10 +53,13 @@ def time_pivot(
     table = pivot(frame, "time_median_s", units.seconds, count=count, short=short)
     names = table["backend"].tolist()
     found = [fits.get((panel, name)) for name in names]
-    table["exponent"] = [exponent_text(fit and fit.time) for fit in found]
+    write = exponent_note if short else exponent_text
+    table["exponent"] = [write(fit) for fit in found]
     if len(speed):
         longest = max(lengths_of(frame))
-        table[f"vs {baseline}"] = [_speed_text(speed, name, longest, short=short) for name in names]
+        table[f"vs {baseline}"] = [
+            _speed_text(speed, name, longest, short=short) for name in names
+        ]
     return table
 
 
@@ -74,8 +74,8 @@ def memory_pivot(
     """Return peak bytes by backend and T, the score matrices at the peak, and the law in bytes."""
     table = pivot(frame, "peak_bytes", units.size, count=count, short=short)
     found = [fits.get((panel, name)) for name in table["backend"]]
-    table["score matrices"] = [matrices_text(fit and fit.memory, panel) for fit in found]
-    table["law (bytes)"] = [law_text(fit and fit.memory) for fit in found]
+    table["score matrices"] = [matrices_text(fit, panel) for fit in found]
+    table["law (bytes)"] = [law_text(fit) for fit in found]
     return table
 
 
@@ -84,7 +84,9 @@ def rate_pivot(frame: pd.DataFrame, *, count: int = 7) -> pd.DataFrame:
     rates = frame.assign(rate=frame["flops"] / frame["time_median_s"])
     table = pivot(rates, "rate", units.rate, count=count)
     best = frame.groupby("backend")["rate_share"].max()
-    table["best share of the ceiling"] = [units.percent(best.get(name)) for name in table["backend"]]
+    table["best share of the ceiling"] = [
+        units.percent(best.get(name)) for name in table["backend"]
+    ]
     return table
 
 
@@ -105,11 +107,11 @@ def pivot(
 
 
 def _speed_text(speed: pd.DataFrame, name: str, longest: int, *, short: bool) -> str:
-    """Write the ratio at the longest length that both reached, and that length if it is not the last."""
+    """Write the ratio at the longest length that both reached, and which if not the last."""
     own = speed[speed["backend"] == name].sort_values("length")
     if not len(own):
         return units.ABSENT
     last = own.iloc[-1]
     values = (last["ratio"], last["low"], last["high"])
-    text = units.ratio(last["ratio"]) if short else f"{units.interval(*values)}×"
+    text = units.ratio(last["ratio"]) if short else units.ratio_interval(*values)
     return text if last["length"] == longest else f"{text} at {last['length']}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from harness.report import units
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
 
 FIRST = ("run", "started", "ended", "complete", "command", "device", "fingerprint", "baseline")
 LEFT_OUT = {"schema", "unavailable", "notes"}
-WRITERS = {
+WRITERS: dict[str, Callable[[Any], str]] = {
     "wall_s": units.duration, "timed_s": units.duration, "settings.memory_limit": units.size,
     "ceilings.copy_bytes_per_s": lambda value: f"{units.size(value)}/s",
 }  # fmt: skip
@@ -40,8 +41,19 @@ def _text(name: str, value: Any) -> str:
         return units.ABSENT
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if name.endswith("_bytes"):
+        return units.size(value)
     if name in WRITERS:
-        return str(WRITERS[name](value))
+        return WRITERS[name](value)
     if name.startswith("ceilings.matmul."):
         return units.rate(value)
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    if isinstance(value, list):
+        return ", ".join(map(_entry, value))
+    return str(value)
+
+
+def _entry(value: Any) -> str:
+    """Write one entry of a list: a card of a machine is a mapping."""
+    if isinstance(value, dict):
+        return " ".join(f"{name}={text}" for name, text in value.items() if text is not None)
+    return str(value)

@@ -1,4 +1,4 @@
-"""The ledger: one row per claim, one row per verdict, and score bytes predicted beside measured."""
+"""The ledger: claims, verdicts, and score bytes predicted beside measured."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from harness.report import units
+from harness.report.markup import shorten
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,7 +25,9 @@ def claims_table(claims: Sequence[Claim], verdicts: Sequence[Verdict]) -> pd.Dat
     for claim in claims:
         own = [verdict for verdict in verdicts if verdict.claim == claim.id]
         word = overall(verdicts, claim.id).replace("_", " ")
-        rows.append((claim.id, claim.sentence, claim.prediction, f"{word}{_tally(own)}", _range(own)))
+        rows.append(
+            (claim.id, claim.sentence, claim.prediction, f"{word}{_tally(own)}", _range(own))
+        )
     columns = ["claim", "what it says", "prediction", "verdict", "observed"]
     return pd.DataFrame(rows, columns=columns)
 
@@ -54,22 +57,33 @@ def place(series: dict[str, Any]) -> str:
 
 
 def scores_table(scores: pd.DataFrame) -> pd.DataFrame:
-    """Return the predicted bytes of one score matrix beside the naive backend's measured peak."""
+    """Return the predicted bytes of one score matrix beside the naive backend's measured peak.
+
+    Masked and backward cells are left out (the matrix is the same): a shape is one row.
+    """
     import pandas as pd
 
-    rows = [
-        (
-            units.count(row.length), units.count(row.heads), units.count(row.itemsize),
-            units.size(row.predicted_bytes, digits=4), units.size(row.measured_bytes, digits=4),
-            _matrices(row.matrices),
-        )
-        for row in scores.itertuples()
-    ]  # fmt: skip
+    rows = [_scores_row(row) for row in scores.itertuples() if _is_plain(row)]
     columns = [
-        "T", "heads", "bytes per element", "one score matrix, predicted", "peak, measured",
-        "score matrices in the peak",
+        "T", "batch", "heads", "bytes per element", "one score matrix, predicted",
+        "peak of naive, measured", "matrices in the peak",
     ]  # fmt: skip
-    return pd.DataFrame(rows, columns=columns)
+    return pd.DataFrame(rows, columns=columns).drop_duplicates(ignore_index=True)
+
+
+def _is_plain(row: Any) -> bool:
+    if units.number(row.measured_bytes) is None:
+        return True
+    return getattr(row, "mask", "full") == "full" and getattr(row, "phase", "") != "backward"
+
+
+def _scores_row(row: Any) -> tuple[str, ...]:
+    shape = (row.length, getattr(row, "batch", 1), row.heads, row.itemsize)
+    sizes = (row.predicted_bytes, row.measured_bytes)
+    return (
+        *map(units.count, shape), *(units.size(value, digits=4) for value in sizes),
+        _matrices(row.matrices),
+    )  # fmt: skip
 
 
 def _matrices(value: Any) -> str:
@@ -87,13 +101,18 @@ def _tally(verdicts: Sequence[Verdict]) -> str:
     if len(judged) < 2:
         return ""
     held = sum(verdict.verdict == "supported" for verdict in judged)
-    return f" ({held} of {len(judged)} series supported)"
+    return f" ({held} of {len(judged)} series)"
 
 
 def _range(verdicts: Sequence[Verdict]) -> str:
-    """Write the one observed value with its interval, or the span of several."""
+    """Write the one value with its interval, the span of several, or why there is none."""
+    if verdicts and all(verdict.verdict == "not_measured" for verdict in verdicts):
+        return shorten(verdicts[-1].reason, 90)
     seen = [verdict for verdict in verdicts if verdict.observed is not None]
     if len(seen) < 2:
-        return units.interval(seen[0].observed, seen[0].low, seen[0].high) if seen else units.ABSENT
+        return (
+            units.interval(seen[0].observed, seen[0].low, seen[0].high) if seen else units.ABSENT
+        )
     values = sorted(float(verdict.observed or 0.0) for verdict in seen)
-    return f"{units.significant(values[0])} to {units.significant(values[-1])}"
+    ends = [f"{value:,.2f}".replace("-0.00", "0.00") for value in (values[0], values[-1])]
+    return " to ".join(dict.fromkeys(ends))

@@ -1,0 +1,99 @@
+"""Growth with length: fit it for time and for memory, and judge a claimed exponent."""
+
+from harness.analysis.memory_fit import MemoryFit, fit_memory
+from harness.analysis.time_fit import TimeFit, fit_time
+from harness.analysis.time_series import LENGTHS_LEAST, RANGE_LEAST
+
+__all__ = ["MemoryFit", "TimeFit", "fit_memory", "fit_time", "judge_exponent", "judge_memory"]
+
+TOLERANCE = 0.15
+# A T² term below a tenth of the time at the largest length does not count as quadratic growth.
+SHARE_LEAST = 0.10
+
+
+def judge_exponent(
+    fit: TimeFit, expected: float, *, tolerance: float = TOLERANCE, axis: str = "T"
+) -> tuple[str, str]:
+    """Return (verdict, reason) on the claim that time grows as `axis` to the power `expected`.
+
+    The verdict is "supported" when the whole interval lies within `tolerance` of `expected`,
+    "refuted" when all of it lies outside on one side, else "inconclusive". The reason is one
+    sentence that starts with its kind: inside, above, below, floor, few, misfit, mixed or wide.
+    All of it holds over the range measured and for the exponent at its upper end, never for T
+    without limit.
+    """
+    if fit.reason is not None or fit.low is None or fit.high is None:
+        return "inconclusive", _unjudged(fit, axis)
+    seen = f"the interval [{fit.low:.2f}, {fit.high:.2f}] over {_span(fit.lengths, axis)}"
+    band = f"{expected:g} ± {tolerance:g}"
+    if expected - tolerance <= fit.low and fit.high <= expected + tolerance:
+        return "supported", f"inside: {seen} lies within {band}"
+    if fit.low > expected + tolerance:
+        return "refuted", f"above: {seen} lies above {band}"
+    if fit.high >= expected - tolerance:
+        return "inconclusive", f"wide: {seen} reaches beyond {band}{_jump(fit, axis)}"
+    share = fit.shares.get("quadratic", 0.0)
+    if expected == 2 and fit.model == "polynomial" and share >= SHARE_LEAST:
+        part = f"a {axis}² term makes up {share:.0%} of the time at {axis} = {fit.length_max}"
+        return "inconclusive", f"mixed: {seen} lies below {band}, but {part}"
+    return "refuted", f"below: {seen} lies below {band}"
+
+
+def judge_memory(fit: MemoryFit, expected: int, *, axis: str = "T") -> tuple[str, str]:
+    """Return (verdict, reason) on the claim that peak memory grows as `axis` to `expected`.
+
+    `expected` is 0, 1 or 2. Supported when the law's highest power is `expected` and rules the
+    growth at the largest length (e* within 0.15), refuted when that power is missing or a higher
+    one rules. The reason is a sentence starting with its kind: inside, above, below, mixed, few or
+    misfit. ValueError for another power.
+    """
+    if expected not in (0, 1, 2):
+        raise ValueError(f"memory is fitted with the powers 0, 1 and 2, not {expected!r}")
+    if fit.reason == "few" or fit.degree is None or fit.exponent is None:
+        return "inconclusive", _unjudged_memory(fit, axis)
+    law = f"e* = {fit.exponent:.2f} over {_span(fit.lengths, axis)}"
+    if fit.degree < expected:
+        return "refuted", f"below: {law}, and the peak holds no {_power(expected, axis)} term"
+    if abs(fit.exponent - expected) <= TOLERANCE and fit.degree == expected:
+        return "supported", f"inside: {law}, from a {_power(expected, axis)} term"
+    if fit.exponent > expected + TOLERANCE:
+        return "refuted", f"above: {law}, from a {_power(fit.degree, axis)} term"
+    return (
+        "inconclusive",
+        f"mixed: {law}, with a {_power(fit.degree, axis)} term beside lower ones",
+    )
+
+
+def _span(lengths: tuple[int, ...], axis: str) -> str:
+    return f"{axis} in [{lengths[0]}, {lengths[-1]}]" if lengths else f"no {axis} at all"
+
+
+def _power(power: int, axis: str) -> str:
+    return {0: "constant", 1: axis, 2: f"{axis}²"}[power]
+
+
+def _jump(fit: TimeFit, axis: str) -> str:
+    if fit.jump is None:
+        return ""
+    length, ratio = fit.jump
+    return f"; a jump of {ratio:.2f}x at {axis} = {length} would explain the times as well"
+
+
+def _unjudged(fit: TimeFit, axis: str) -> str:
+    lengths = (*fit.lengths_dropped, *fit.lengths)
+    if fit.reason == "floor":
+        grown = f"the time grows only {fit.growth:.1f}x over {_span(lengths, axis)}"
+        return f"floor: {grown}, so overhead rules; 5x is needed"
+    if fit.reason == "misfit":
+        least, most = min(fit.local_exponents), max(fit.local_exponents)
+        law = f"no law comes closer than {fit.rms:.0%} rms over {_span(fit.lengths, axis)}"
+        return f"misfit: {law}; local exponents run from {least:.2f} to {most:.2f}"
+    seen = f"{len(lengths)} usable lengths, {_span(lengths, axis)}"
+    return f"few: {seen}; {LENGTHS_LEAST} over {RANGE_LEAST:g}x are needed"
+
+
+def _unjudged_memory(fit: MemoryFit, axis: str) -> str:
+    seen = f"{len(fit.lengths)} usable lengths, {_span(fit.lengths, axis)}"
+    if fit.reason == "few":
+        return f"few: {seen}; 4 over 4x are needed"
+    return f"misfit: no law a + b{axis} + c{axis}² comes within 1 % of every point over {seen}"

@@ -1,0 +1,92 @@
+"""The report of a run: README.md, figures, verdicts.json; a rebuild gives the same bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.report import headline, sections
+from harness.report.gallery import Gallery
+from harness.report.markup import escape
+from harness.report.sections.cost import join
+from harness.report.view import View, make_view
+from harness.store import write_json, write_text
+
+if TYPE_CHECKING:
+    from harness.store import Run
+
+README, VERDICTS = "README.md", "verdicts.json"
+SECTIONS: dict[str, Callable[[View, Gallery], str]] = {
+    "Verdicts": sections.verdicts_section,
+    "Agreement": sections.agreement_section,
+    "Time": sections.time_section,
+    "Peak memory": sections.memory_section,
+    "Score matrices: predicted and measured": sections.scores_section,
+    "Throughput": sections.throughput_section,
+    "Speed-up over the baseline": sections.speedup_section,
+    "Masks": sections.masks_section,
+    "Heads and batch": sections.heads_section,
+    "Precision": sections.precision_section,
+    "What was not measured, and why": sections.missing_section,
+    "Noise": sections.noise_section,
+    "Settings": sections.settings_section,
+    "How to read this, and how to rebuild it": sections.reading_section,
+}
+
+
+def build_report(run: Run, reports: Path) -> Path:
+    """Write reports/<run>/README.md, its figures and verdicts.json; return the README's path.
+
+    The verdicts are written beside the results too. A run that was cut short, or in which nothing
+    was measured, gets its report all the same: what is missing is said in its place.
+    """
+    return write_report(make_view(run), reports)
+
+
+def write_report(view: View, reports: Path) -> Path:
+    """Write the report of a run that is judged already."""
+    folder = reports / view.run.name
+    folder.mkdir(parents=True, exist_ok=True)
+    gallery = Gallery(folder)
+    write_text(folder / README, render(view, gallery))
+    gallery.sweep()
+    rows = [verdict.as_dict() for verdict in view.verdicts]
+    for place in (folder, view.run.folder):
+        write_json(place / VERDICTS, rows)
+    return folder / README
+
+
+def render(view: View, gallery: Gallery) -> str:
+    """Return the report as Markdown; its figures are written on the way."""
+    parts = [_title(view), _notice(view), _summary(view)]
+    for name, section in SECTIONS.items():
+        parts.append(join(f"## {name}", section(view, gallery)))
+    return join(*parts) + "\n"
+
+
+def _title(view: View) -> str:
+    machine = f", {escape(view.machine)}" if view.machine else ""
+    return f"# Attention benchmark on {escape(view.device)}{machine}"
+
+
+def _notice(view: View) -> str:
+    """Warn that a run is not whole."""
+    if not view.cut:
+        return ""
+    count = len(view.table)
+    return (
+        "> [!WARNING]\n"
+        f"> This run was cut short, or is still going on: {count:,} cells had come back. "
+        "What follows rests on them alone."
+    )
+
+
+def _summary(view: View) -> str:
+    facts = view.run.facts
+    grid = view.mapping("grid").get("name")
+    words = [f"Run {escape(view.run.name)}"]
+    words += [f"grid {escape(grid)}"] if grid else []
+    words += [f"started {escape(facts.get('started'))}"] if facts.get("started") else []
+    text = " ".join(escape(sentence) for sentence in headline.sentences(view))
+    return join(", ".join(words) + ".", text)

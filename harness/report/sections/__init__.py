@@ -1,0 +1,16 @@
+"""The sections of a report, one function each: view and gallery in, Markdown out."""
+
+from harness.report.sections.axes import heads_section as heads_section
+from harness.report.sections.axes import masks_section as masks_section
+from harness.report.sections.axes import precision_section as precision_section
+from harness.report.sections.cost import memory_section as memory_section
+from harness.report.sections.cost import speedup_section as speedup_section
+from harness.report.sections.cost import throughput_section as throughput_section
+from harness.report.sections.cost import time_section as time_section
+from harness.report.sections.ledger import agreement_section as agreement_section
+from harness.report.sections.ledger import scores_section as scores_section
+from harness.report.sections.ledger import verdicts_section as verdicts_section
+from harness.report.sections.rest import missing_section as missing_section
+from harness.report.sections.rest import noise_section as noise_section
+from harness.report.sections.rest import reading_section as reading_section
+from harness.report.sections.rest import settings_section as settings_section

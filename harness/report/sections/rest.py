@@ -1,0 +1,70 @@
+"""Sections on what to know beside the figures: gaps, noise, settings, how to read and rebuild."""
+
+from __future__ import annotations
+
+from harness.report import plots, tables, units
+from harness.report.gallery import Gallery
+from harness.report.markup import code_block, details, escape, markdown_table
+from harness.report.sections.cost import join
+from harness.report.tables.noise import noise_frame
+from harness.report.tables.outcomes import REASONS_SHOWN
+from harness.report.view import View
+
+READING = """\
+- `T` is the length, `B` the batch, `H` the heads, `D` the features per head. Bytes are decimal:
+  1 MB is 10^6 B. `×` is a ratio. `-` was not measured.
+- `2.08 [2.05, 2.11]` is an estimate with its 95 % interval. Where a cell ran in several worker
+  processes, the interval covers the spread between them.
+- The exponent is the slope of log time (less the floor) over log T at the largest T. It holds over
+  the lengths measured and says nothing beyond them.
+- Times of two devices are never compared. Agreement on one says nothing about speed on another.
+- The figures use one colour, marker and line per backend throughout."""
+
+
+def missing_section(view: View, gallery: Gallery) -> str:
+    """Show what was not measured and why."""
+    table = tables.missing_table(view.table, view.mapping("unavailable"))
+    if not len(table):
+        return "Everything that was asked for was measured."
+    rows = markdown_table(table.head(REASONS_SHOWN))
+    more = len(table) - REASONS_SHOWN
+    rest = f"{more} more reasons are in `cells.csv`." if more > 0 else ""
+    return join(
+        "Out of memory, unavailable and unsupported are outcomes, not failures.", rows, rest
+    )
+
+
+def noise_section(view: View, gallery: Gallery) -> str:
+    """Show how sure the times are."""
+    table = tables.noise_table(view.table)
+    if not len(table):
+        return "Not shown: nothing was timed."
+    target = units.number(view.mapping("settings").get("target"))
+    figure = plots.noise_figure(noise_frame(view.table), device=view.device, target=target)
+    image = gallery.add("noise", figure, "spread between worker processes by backend")
+    single = "" if image else "Only one process timed each cell: the spread is not known."
+    flags = tables.flag_table(view.table)
+    return join(
+        "Half-width of the 95 % interval, and spread between the medians of worker processes.",
+        single, image, markdown_table(table), markdown_table(flags) if len(flags) else "No flags.",
+    )  # fmt: skip
+
+
+def settings_section(view: View, gallery: Gallery) -> str:
+    """Show command, fingerprint, machine and settings."""
+    facts = view.run.facts
+    notes = facts.get("notes")
+    listed = [f"- {escape(note)}" for note in notes] if isinstance(notes, list) else []
+    command = facts.get("command")
+    return join(
+        code_block(command, "sh") if command else "",
+        f"Fingerprint: {escape(facts.get('fingerprint'))}", "\n".join(listed),
+        details("All facts of the run", markdown_table(tables.settings_table(facts))),
+    )  # fmt: skip
+
+
+def reading_section(view: View, gallery: Gallery) -> str:
+    """Say how to read the report and how to build it again."""
+    command = code_block(f"python -m harness report {view.run.name}", "sh")
+    rebuild = "The same results give the same bytes. Build this report again with"
+    return join(READING, rebuild, command)

@@ -1,0 +1,111 @@
+"""The summary at the end of a run: the only place of the report that prints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from harness.report import tables
+from harness.report.digest import chosen_verdicts, closing
+from harness.report.markup import plain
+from harness.report.view import View
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from harness.analysis.series import SeriesFit
+    from harness.analysis.verdict import Verdict
+    from harness.store import Run
+
+WIDTH = 100
+# What one length takes, and what the name and the closing columns take of a line.
+LENGTH_WIDTH, REST_WIDTH, LENGTHS_MOST = 11, 56, 5
+COLOURS = {"supported": "green", "refuted": "red", "inconclusive": "yellow", "not_measured": "dim"}
+
+
+def summary(
+    run: Run,
+    verdicts: Sequence[Verdict],
+    fits: Sequence[SeriesFit],
+    report_path: Path | None,
+    console: Console,
+) -> None:
+    """Print times, memory, verdicts, counts and where the report is, on at most 100 columns."""
+    print_view(View(run, verdicts, fits), report_path, console)
+
+
+def print_view(view: View, report_path: Path | None, console: Console) -> None:
+    """Print the summary of a run that is judged already."""
+    with _width(console):
+        if view.panels:
+            _print_main_sweep(view, console)
+        else:
+            _print_table(console, "Cells", tables.cells_table(view.table))
+        _print_verdicts(console, view.verdicts)
+        for line in closing(view, report_path):
+            _print_line(console, Text(line))
+
+
+def _print_main_sweep(view: View, console: Console) -> None:
+    """Print time and peak memory of the richest sweep over T."""
+    panel, frame = view.panels[0]
+    count = max(1, min(LENGTHS_MOST, (console.width - REST_WIDTH) // LENGTH_WIDTH))
+    times = tables.time_pivot(
+        panel, frame, fits=view.index, speed=view.speeds[panel], baseline=view.baseline,
+        count=count, short=True,
+    )  # fmt: skip
+    _print_table(console, f"Time of one call: {panel.title()}", times)
+    if frame["peak_bytes"].notna().any():
+        peaks = tables.memory_pivot(panel, frame, fits=view.index, count=count, short=True)
+        _print_table(console, "Peak memory above the inputs", peaks)
+
+
+@contextmanager
+def _width(console: Console) -> Iterator[None]:
+    """Print on 100 columns where there is no terminal, on no more where there is one."""
+    before = console.width
+    console.width = min(WIDTH, before) if console.is_terminal else WIDTH
+    try:
+        yield
+    finally:
+        console.width = before
+
+
+def _print_table(console: Console, title: str, frame: pd.DataFrame) -> None:
+    """Print a frame of texts: names to the left, figures to the right, no markup in them."""
+    if not len(frame):
+        return
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), show_edge=False)
+    for place, name in enumerate(frame.columns):
+        first = place == 0
+        table.add_column(
+            Text(plain(name)), justify="left" if first else "right",
+            overflow="ellipsis" if first else "fold", no_wrap=first,
+        )  # fmt: skip
+    for row in frame.itertuples(index=False, name=None):
+        table.add_row(*(Text(plain(value)) for value in row))
+    _print_line(console, Text(plain(title), style="bold"))
+    console.print(table)
+    console.print()
+
+
+def _print_verdicts(console: Console, verdicts: Sequence[Verdict]) -> None:
+    for verdict, sentence in chosen_verdicts(verdicts):
+        line = Text(plain(sentence))
+        if verdict is not None:
+            line.highlight_words([verdict.replace("_", " ")], COLOURS.get(verdict, ""))
+        _print_line(console, line)
+    if verdicts:
+        console.print()
+
+
+def _print_line(console: Console, text: Text) -> None:
+    """Print a line, wrapped at words if it is too long."""
+    console.print(text, overflow="fold", highlight=False)
