@@ -31,20 +31,19 @@ class Choice:
 
 
 def choose(series: Series) -> Choice:
-    """Choose a law, without the smallest lengths as long as it misfits and they can be spared."""
-    choice = choose_here(series)
-    while choice.rms > RMS_GOOD and choice.series.from_index(1).enough:
-        choice = choose_here(choice.series.from_index(1))
-    return choice
-
-
-def choose_here(series: Series) -> Choice:
     """Fit both laws to all the lengths given and keep the one of lower AICc."""
     rows = series.lengths, series.seconds[None], series.weights
     laws = fit_polynomial(*rows), fit_power(*rows)
     criteria = _criteria(series, laws)
     best = int(np.argmin(criteria))
     return Choice(series, laws[best], criteria[best])
+
+
+def shorten(choice: Choice) -> Choice:
+    """Drop the smallest lengths as long as the law misfits and they can be spared."""
+    while choice.rms > RMS_GOOD and choice.series.from_index(1).enough:
+        choice = choose(choice.series.from_index(1))
+    return choice
 
 
 def rivals(choice: Choice) -> list[float]:
@@ -61,10 +60,10 @@ def rivals(choice: Choice) -> list[float]:
     return [float(law.exponent[0]) for law, criterion in pairs if criterion <= limit]
 
 
-def plausible_jump(series: Series) -> Jump | None:
-    """Return the best single jump if it describes the whole series as well as a law does."""
-    jump = find_jump(series)
-    return jump if jump.criterion <= choose_here(series).criterion + RIVAL_MARGIN else None
+def plausible_jump(choice: Choice) -> Jump | None:
+    """Return the best single jump if it describes the series as well as the chosen law does."""
+    jump = find_jump(choice.series)
+    return jump if jump.criterion <= choice.criterion + RIVAL_MARGIN else None
 
 
 def bootstrap_interval(choice: Choice, *, resamples: int, seed: int) -> tuple[float, float]:

@@ -9,6 +9,7 @@ from harness.analysis.time_choice import (
     choose,
     plausible_jump,
     rivals,
+    shorten,
 )
 from harness.analysis.time_models import TERMS, Curves
 from harness.analysis.time_rate import hockney
@@ -74,7 +75,9 @@ def fit_time(
     series = read_series(lengths, medians)
     if not series.enough:
         return _unfitted(series)
-    choice, jump = choose(series), plausible_jump(series)
+    whole = choose(series)
+    # A jump shows on the whole series; what is left of it after dropping may be too short.
+    choice, jump = shorten(whole), plausible_jump(whole)
     interval = bootstrap_interval(choice, resamples=bootstrap, seed=seed)
     plausible = [*interval, *rivals(choice), *([] if jump is None else [jump.exponent])]
     rate, half = hockney(choice.curve, choice.series.lengths, work)

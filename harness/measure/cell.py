@@ -122,7 +122,9 @@ def keep(one: Attempt, seen: Rounds) -> None:
 
 def observe(name: str, one: Attempt) -> Observation:
     """Turn an attempt into plain values; nothing that is not finite leaves the worker."""
-    fields = {key: finite(value) if key in FLOATS else value for key, value in one.fields.items()}
+    fields: Fields = {
+        key: finite(value) if key in FLOATS else value for key, value in one.fields.items()
+    }
     if one.failure is not None:
         fields |= {"status": one.failure.status, "reason": one.failure.reason, "samples_s": ()}
     return Observation(backend=name, **fields)

@@ -1,0 +1,154 @@
+"""Intervals of medians against tables and simulation; ratios against cases worked by hand."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from harness.analysis.statistics import (
+    half_width,
+    median_interval,
+    paired_ratio,
+    replica_summary,
+)
+
+
+@pytest.mark.parametrize(
+    ("count", "level", "first", "last"),
+    [
+        # Ranks from the table in Conover, Practical Nonparametric Statistics, and any binomial one.
+        (6, 0.95, 1, 6),
+        (8, 0.95, 1, 8),
+        (9, 0.95, 2, 8),
+        (10, 0.95, 2, 9),
+        (20, 0.95, 6, 15),
+        (20, 0.99, 4, 17),
+        (100, 0.95, 40, 61),
+    ],
+)
+def test_the_interval_takes_the_ranks_of_the_table(
+    count: int, level: float, first: int, last: int
+) -> None:
+    samples = np.random.default_rng(0).permutation(count) + 1.0
+    assert median_interval(samples, level) == (first, last)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 5])
+def test_too_few_samples_give_the_whole_range(count: int) -> None:
+    samples = [float(value) for value in range(count, 0, -1)]
+    assert median_interval(samples) == (1.0, count)
+
+
+def test_the_interval_covers_the_median_of_a_skewed_distribution() -> None:
+    draws = np.random.default_rng(1).exponential(size=(2000, 20))
+    bounds = np.array([median_interval(row) for row in draws])
+    held = (bounds[:, 0] <= np.log(2)) & (np.log(2) <= bounds[:, 1])
+    # The exact coverage of ranks 6 and 15 is 95.86 %; four standard errors are 1.8 %.
+    assert 0.94 < held.mean() < 0.977
+
+
+def test_half_the_width_is_relative_to_the_median() -> None:
+    assert half_width([98.0, 99.0, 100.0, 101.0, 102.0]) == pytest.approx(0.02)
+    assert half_width([7.0]) == 0.0
+
+
+@pytest.mark.parametrize("samples", [[], [1.0, float("nan")], [1.0, float("inf")]])
+def test_what_is_no_list_of_numbers_is_refused(samples: list[float]) -> None:
+    with pytest.raises(ValueError, match="finite numbers"):
+        median_interval(samples)
+
+
+@pytest.mark.parametrize("level", [0.0, 1.0, 95.0])
+def test_a_level_outside_0_to_1_is_refused(level: float) -> None:
+    with pytest.raises(ValueError, match="level must lie between 0 and 1"):
+        median_interval([1.0, 2.0], level)
+
+
+def test_a_relative_width_needs_a_positive_median() -> None:
+    with pytest.raises(ValueError, match="median above 0"):
+        half_width([0.0, 0.0, 0.0])
+
+
+@pytest.mark.parametrize(
+    ("medians", "intervals", "expected"),
+    [
+        # Processes differ by more than each is unsure.
+        ([1.0, 1.2, 1.1], [(0.99, 1.01), (1.19, 1.21), (1.09, 1.11)], (1.1, 1.0, 1.2)),
+        # Each is unsure by more than they differ.
+        ([1.0, 1.0, 1.0], [(0.9, 1.05), (0.95, 1.3), (0.99, 1.01)], (1.0, 0.9, 1.3)),
+        # Each side for itself.
+        ([1.0, 1.0, 1.5], [(0.8, 1.0), (1.0, 1.0), (1.5, 1.5)], (1.0, 0.8, 1.5)),
+        ([2.0], [(1.9, 2.2)], (2.0, 1.9, 2.2)),
+    ],
+)
+def test_a_summary_is_as_wide_as_the_wider_of_within_and_between(
+    medians: list[float],
+    intervals: list[tuple[float, float]],
+    expected: tuple[float, float, float],
+) -> None:
+    assert replica_summary(medians, intervals) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("medians", "intervals"), [([], []), ([1.0, 2.0], [(0.9, 1.1)])])
+def test_a_summary_needs_an_interval_for_every_median(
+    medians: list[float], intervals: list[tuple[float, float]]
+) -> None:
+    with pytest.raises(ValueError, match="finite numbers|need as many"):
+        replica_summary(medians, intervals)
+
+
+def test_drift_that_hits_both_cells_cancels_in_their_ratio() -> None:
+    drift = [[1.0, 1.5, 2.0, 4.0, 3.0], [2.0, 2.5, 2.0, 9.0, 8.0], [1.0, 1.0, 7.0, 1.0, 2.0]]
+    double = [[2 * value for value in row] for row in drift]
+    assert paired_ratio(double, drift) == pytest.approx((2.0, 2.0, 2.0))
+
+
+def test_replicas_that_disagree_widen_the_ratio_to_all_of_them() -> None:
+    bottom = [[1.0] * 50] * 3
+    top = [[2.0] * 50, [3.0] * 50, [4.0] * 50]
+    assert paired_ratio(top, bottom) == pytest.approx((3.0, 2.0, 4.0))
+
+
+def test_rounds_that_only_one_cell_has_are_left_out() -> None:
+    assert paired_ratio([[2.0, 2.0, 2.0]], [[1.0, 1.0, 1.0, 50.0, 50.0, 50.0, 50.0]])[0] == 2.0
+
+
+def test_the_ratio_of_a_cell_with_itself_mostly_holds_one() -> None:
+    generator = np.random.default_rng(2)
+    held = 0
+    for seed in range(60):
+        one, other = np.exp(generator.normal(0, 0.03, (2, 5, 30)))
+        _, low, high = paired_ratio(one.tolist(), other.tolist(), seed=seed, resamples=300)
+        held += low <= 1 <= high
+        assert high - low < 0.06
+    assert held >= 54
+
+
+def test_the_same_seed_gives_the_same_interval() -> None:
+    one, other = np.exp(np.random.default_rng(3).normal(0, 0.1, (2, 3, 20))).tolist()
+    assert paired_ratio(one, other, seed=4) == paired_ratio(one, other, seed=4)
+    assert paired_ratio(one, other, seed=4) != paired_ratio(one, other, seed=5)
+
+
+@pytest.mark.parametrize(
+    ("top", "bottom", "message"),
+    [
+        ([], [], "same replicas"),
+        ([[1.0]], [[1.0], [1.0]], "same replicas"),
+        ([[1.0]], [[0.0]], "above 0"),
+        ([[]], [[1.0]], "finite numbers"),
+    ],
+)
+def test_cells_that_cannot_be_paired_are_refused(
+    top: list[list[float]], bottom: list[list[float]], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        paired_ratio(top, bottom)
+
+
+def test_statistics_and_fits_are_light_to_import() -> None:
+    heavy = "{'torch', 'pandas', 'scipy.stats', 'scipy.optimize'} & set(sys.modules)"
+    code = f"import sys, harness.analysis.statistics, harness.analysis.scaling; print({heavy})"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert result.stdout.strip() == "set()", result.stderr
