@@ -11,7 +11,8 @@ from harness.case import MASK_CODES, Case
 
 
 def case_of(mask: str, rows: int, keys: int, **fields: int) -> Case:
-    window = fields.pop("window", 3) if mask == "sliding-window" else None
+    window = fields.pop("window", 3)
+    window = window if mask == "sliding-window" else None
     return Case(length_query=rows, length_key=keys, mask=mask, window=window, **fields)
 
 

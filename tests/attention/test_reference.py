@@ -89,7 +89,9 @@ def test_gradients_are_those_of_autograd(mask: str, rows: int, keys: int) -> Non
     output = torch.nn.functional.scaled_dot_product_attention(
         *leaves, attn_mask=keep_mask(case), enable_gqa=True
     )
-    seed = torch.randn(output.shape, dtype=torch.float64, generator=torch.Generator().manual_seed(2))
+    seed = torch.randn(
+        output.shape, dtype=torch.float64, generator=torch.Generator().manual_seed(2)
+    )
     expected = torch.autograd.grad(output, leaves, seed)
     for ours, theirs in zip(oracle_gradients(inputs, seed), expected, strict=True):
         torch.testing.assert_close(ours, theirs, rtol=1e-10, atol=1e-12)

@@ -13,7 +13,11 @@ from harness.case import Case
 
 def case_of(mask: str, rows: int, keys: int, **fields: Any) -> Case:
     """Return a small case; a window of 3 where the mask wants one."""
-    fields = {"window": 3 if mask == "sliding-window" else None, "dim_key": 16, "dim_value": 16} | fields
+    fields = {
+        "window": 3 if mask == "sliding-window" else None,
+        "dim_key": 16,
+        "dim_value": 16,
+    } | fields
     return Case(length_query=rows, length_key=keys, mask=mask, **fields)
 
 
