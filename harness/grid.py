@@ -9,7 +9,15 @@ from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    NonNegativeInt,
+    PositiveFloat,
+    PositiveInt,
+    ValidationError,
+)
 
 from harness.case import DEFAULT_WINDOW, Case
 from harness.record import cell_name
@@ -71,7 +79,8 @@ class Grid(BaseModel):
 
     `target` is the relative half-width of the median's 95 % interval at which timing stops,
     `cap_s` the timed seconds that one cell may take in one replica, `longest` the largest
-    length per backend (a slow one need not hold up the run), `backends` whom to ask (all).
+    length per backend (a slow one need not hold up the run), `redo` how often a visit is timed
+    again when the machine was busy, `backends` whom to ask (all).
     """
 
     model_config = ConfigDict(extra="forbid", strict=True)
@@ -82,6 +91,7 @@ class Grid(BaseModel):
     cap_s: PositiveFloat = 2.0
     replicas: PositiveInt = 3
     timeout_s: PositiveFloat = 300.0
+    redo: NonNegativeInt = 2
     backends: list[str] | None = None
     longest: dict[str, PositiveInt] = Field(default_factory=dict)
     base: Axes = Field(default_factory=Axes)

@@ -117,8 +117,8 @@ def test_doctor_gives_advice_and_no_traceback() -> None:
     [
         (["grid", "quik"], "attnbench: unknown grid 'quik'; valid: full, nightly, quick"),
         (["show", "x", "--results", "/nowhere"], "attnbench: no run 'x' in /nowhere"),
-        (["report", "--results", "/nowhere"], "attnbench: no run in /nowhere; measure:"),
-        (["claims", "--results", "/nowhere"], "attnbench: no run in /nowhere; measure:"),
+        (["report", "--results", "/nowhere"], "attnbench: no run in /nowhere: measure one with"),
+        (["claims", "--results", "/nowhere"], "attnbench: no run in /nowhere: measure one with"),
         (["backends", "--device", "gpu"], "attnbench: unknown device 'gpu'; valid: auto, cpu"),
     ],
 )

@@ -53,23 +53,20 @@ def judge_memory(fit: MemoryFit, expected: int, *, axis: str = "T") -> tuple[str
         return "inconclusive", _unjudged_memory(fit, axis)
     law = f"e* = {fit.exponent:.2f} over {_span(fit.lengths, axis)}"
     if fit.degree < expected:
-        return "refuted", f"below: {law}, and the peak holds no {_power(expected, axis)} term"
+        return "refuted", f"below: {law}, without {_term(expected, axis)}"
     if abs(fit.exponent - expected) <= TOLERANCE and fit.degree == expected:
-        return "supported", f"inside: {law}, from a {_power(expected, axis)} term"
+        return "supported", f"inside: {law}, led by {_term(expected, axis)}"
     if fit.exponent > expected + TOLERANCE:
-        return "refuted", f"above: {law}, from a {_power(fit.degree, axis)} term"
-    return (
-        "inconclusive",
-        f"mixed: {law}, with a {_power(fit.degree, axis)} term beside lower ones",
-    )
+        return "refuted", f"above: {law}, led by {_term(fit.degree, axis)}"
+    return "inconclusive", f"mixed: {law}, {_term(fit.degree, axis)} beside lower ones"
 
 
 def _span(lengths: tuple[int, ...], axis: str) -> str:
     return f"{axis} in [{lengths[0]}, {lengths[-1]}]" if lengths else f"no {axis} at all"
 
 
-def _power(power: int, axis: str) -> str:
-    return {0: "constant", 1: axis, 2: f"{axis}²"}[power]
+def _term(power: int, axis: str) -> str:
+    return {0: "the constant", 1: f"the {axis} term", 2: f"the {axis}² term"}[power]
 
 
 def _jump(fit: TimeFit, axis: str) -> str:

@@ -69,8 +69,10 @@ def fit_time(
     cell is None, NaN, empty or 0. `flops[i]` is the arithmetic of one call, needed only for the
     asymptotic rate. All else must be fixed along the series, the kernel included: the caller
     splits it where the kernel changes. ValueError for lengths that repeat, are not above 0, or do
-    not match the other arguments.
+    not match the other arguments, for flops not above 0, and for no `bootstrap`.
     """
+    if bootstrap < 1:
+        raise ValueError(f"bootstrap must be at least 1 resample, not {bootstrap!r}")
     work = _work(lengths, flops)
     series = read_series(lengths, medians)
     if not series.enough:

@@ -7,6 +7,7 @@ milliseconds.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Self
 
 import numpy as np
 
@@ -14,8 +15,9 @@ from harness.analysis.time_series import Array
 
 TERMS = {"polynomial": ("constant", "linear", "quadratic"), "power": ("constant", "power")}
 TERM_SETS = [list(chosen) for size in (1, 2, 3) for chosen in combinations(range(3), size)]
-# Exponents tried for T^k; a parabola through the best three refines the 0.02 step to about 1e-4.
-EXPONENTS = np.arange(0.2, 4.0 + 1e-9, 0.02)
+EXPONENTS = np.linspace(0.2, 4.0, 77)
+# Around the best exponent so far; parabolas through steps of 0.05, 0.01 and 0.001 reach 1e-5.
+REFINEMENTS = (np.array([-0.01, 0.0, 0.01]), np.array([-0.001, 0.0, 0.001]), np.zeros(1))
 # No clock resolves 0.01 %: below it a smaller residual is rounding, not a better law.
 RESIDUAL_LEAST = 1e-4
 
@@ -65,15 +67,18 @@ def fit_polynomial(
     allows such a solution all terms are 0.
     """
     columns = np.vander(lengths / lengths[-1], 3, increasing=True)
-    terms, lowest = np.zeros((len(seconds), 3)), np.full(len(seconds), np.inf)
+    scaled = columns * weights[:, None]
+    size = np.linalg.norm(scaled, axis=0)
+    normal = (scaled / size).T @ (scaled / size)
+    right = (seconds * weights) @ (scaled / size)
+    terms, most = np.zeros((len(seconds), 3)), np.zeros(len(seconds))
     for chosen in term_sets:
-        solver = np.linalg.pinv(columns[:, chosen] * weights[:, None])
-        solution = (seconds * weights) @ solver.T
-        residual = (solution @ columns[:, chosen].T - seconds) * weights
-        error = np.sum(residual**2, axis=1)
-        better = (error < lowest) & np.all(solution > 0, axis=1)
-        lowest[better], terms[better] = error[better], 0.0
+        solution = right[:, chosen] @ np.linalg.inv(normal[np.ix_(chosen, chosen)])
+        explained = np.sum(solution * right[:, chosen], axis=1)
+        better = (explained > most) & np.all(solution > 0, axis=1)
+        most[better], terms[better] = explained[better], 0.0
         terms[np.ix_(better, chosen)] = solution[better]
+    terms /= size
     growth, twice = terms[:, 1] + terms[:, 2], terms[:, 1] + 2 * terms[:, 2]
     exponent = np.divide(twice, growth, out=np.zeros_like(growth), where=growth > 0)
     return Curves("polynomial", terms, exponent, terms @ columns.T, np.sum(terms > 0, axis=1))
@@ -83,64 +88,69 @@ def fit_power(lengths: Array, seconds: Array, weights: Array, *, floor: bool = T
     """Fit a + bT^k with a, b >= 0 and k in [0.2, 4] to each row of `seconds` [series, lengths].
 
     For a given k the best a and b are closed form (variable projection, Golub and Pereyra 1973),
-    so k is found on a grid, then by a parabola through the three errors around the best one.
-    Without `floor` a is 0.
+    so k is found on a grid, then by parabolas through three errors, ever closer. Without `floor`
+    a is 0.
     """
     ratio, square = lengths / lengths[-1], weights**2
-    grid = ratio ** EXPONENTS[:, None]
-    moments = _Moments(
-        square.sum(),
-        grid @ square,
-        grid**2 @ square,
-        (seconds @ square)[:, None],
-        seconds * square @ grid.T,
-    )
-    exponent = _refine(moments.error(seconds**2 @ square, floor=floor))
+    exponents = np.broadcast_to(EXPONENTS, (len(seconds), EXPONENTS.size))
+    for around in REFINEMENTS:
+        errors = _Moments.of(ratio ** exponents[..., None], seconds, square).error(floor=floor)
+        exponents = _least(exponents, errors)[:, None] + around
+    exponent = exponents[:, 0]
     columns = ratio ** exponent[:, None]
-    moments = _Moments(
-        square.sum(),
-        columns @ square,
-        columns**2 @ square,
-        seconds @ square,
-        np.sum(seconds * columns * square, axis=1),
-    )
-    terms = np.stack(moments.line(floor=floor), axis=1)
+    lines = _Moments.of(columns[:, None], seconds, square).line(floor=floor)
+    terms = np.concatenate(lines, axis=1)
     values = terms[:, :1] + terms[:, 1:] * columns
     return Curves("power", terms, exponent, values, 1 + np.sum(terms > 0, axis=1))
 
 
 @dataclass(frozen=True)
 class _Moments:
-    """Hold the weighted sums of 1, x, x², y and xy, any shapes that broadcast."""
+    """Hold the weighted sums of 1, x, x², y, xy [series, exponents] and y², for a line y = a + bx."""
 
-    total: float
+    one: float
     x: Array
     xx: Array
     y: Array
     xy: Array
+    yy: Array
+
+    @classmethod
+    def of(cls, columns: Array, seconds: Array, square: Array) -> Self:
+        """Sum x = columns [series, exponents, lengths] and y = seconds [series, lengths]."""
+        weighted = seconds * square
+        return cls(
+            float(square.sum()),
+            columns @ square,
+            columns**2 @ square,
+            weighted.sum(axis=1, keepdims=True),
+            (columns @ weighted[..., None])[..., 0],
+            np.sum(weighted * seconds, axis=1, keepdims=True),
+        )
 
     def line(self, *, floor: bool) -> tuple[Array, Array]:
-        """Return the best non-negative a and b of a + bx; the optimum may lie on an edge."""
-        spread = self.total * self.xx - self.x**2
+        """Return the best non-negative a and b; the optimum may lie on an edge."""
+        spread = self.one * self.xx - self.x**2
         start = (self.xx * self.y - self.x * self.xy) / spread
-        slope = (self.total * self.xy - self.x * self.y) / spread
+        slope = (self.one * self.xy - self.x * self.y) / spread
         through_zero, flat = (start < 0) | (not floor), (slope < 0) & floor
         start = np.where(through_zero, 0.0, start)
         slope = np.where(through_zero, self.xy / self.xx, slope)
-        return np.where(flat, self.y / self.total, start), np.where(flat, 0.0, slope)
+        return np.where(flat, self.y / self.one, start), np.where(flat, 0.0, slope)
 
-    def error(self, size: Array, *, floor: bool) -> Array:
-        """Return the squared error [series, exponents] of that line; `size` is the sum of y²."""
+    def error(self, *, floor: bool) -> Array:
+        """Return the squared error [series, exponents] of that line."""
         start, slope = self.line(floor=floor)
-        fitted = start**2 * self.total + 2 * start * slope * self.x + slope**2 * self.xx
-        return np.asarray(size[:, None] - 2 * (start * self.y + slope * self.xy) + fitted)
+        fitted = start**2 * self.one + 2 * start * slope * self.x + slope**2 * self.xx
+        return np.asarray(self.yy - 2 * (start * self.y + slope * self.xy) + fitted)
 
 
-def _refine(errors: Array) -> Array:
-    """Return the exponent [series] where `errors` [series, exponents] is least, off the grid."""
-    inner = np.clip(np.argmin(errors, axis=1), 1, EXPONENTS.size - 2)
+def _least(exponents: Array, errors: Array) -> Array:
+    """Return the exponent [series] where errors [series, exponents] are least, by a parabola."""
     rows = np.arange(len(errors))
+    inner = np.clip(np.argmin(errors, axis=1), 1, exponents.shape[1] - 2)
     left, middle, right = (errors[rows, inner + shift] for shift in (-1, 0, 1))
     bend = left - 2 * middle + right
     shift = np.divide(left - right, 2 * bend, out=np.zeros_like(bend), where=bend > 0)
-    return np.asarray(EXPONENTS[inner] + np.clip(shift, -1, 1) * (EXPONENTS[1] - EXPONENTS[0]))
+    step = exponents[:, 1] - exponents[:, 0]
+    return np.asarray(exponents[rows, inner] + np.clip(shift, -1, 1) * step)

@@ -15,6 +15,9 @@ MIN_SAMPLES = 5
 MIN_SLOW_SAMPLES = 3
 SLOW_CALL_S = 0.1
 CHECK_GROWTH = 1.25
+# The least count of samples may overrun the cap, up to this many times: a median of one sample
+# has no interval, but a call of ten seconds must not hold up a quick run.
+PATIENCE = 10
 
 
 @dataclass(kw_only=True)
@@ -59,13 +62,14 @@ class Entrant:
 
     def _judge(self) -> None:
         samples = self.paced.samples_s
-        if not self.next_check:
-            slow = samples[0] > SLOW_CALL_S
-            self.next_check = min(self.min_samples, MIN_SLOW_SAMPLES) if slow else self.min_samples
+        slow = samples[0] > SLOW_CALL_S
+        least = min(self.min_samples, MIN_SLOW_SAMPLES) if slow else self.min_samples
+        self.next_check = self.next_check or least
         if len(samples) >= self.next_check:
             self.next_check = next_check(len(samples))
             self.converged = half_width(samples) < self.target
-        self.finished = self.converged or self.spent_s >= self.cap_s
+        cap = self.cap_s if len(samples) >= least else self.cap_s * PATIENCE
+        self.finished = self.converged or self.spent_s >= cap
 
 
 def next_check(count: int) -> int:

@@ -17,6 +17,7 @@ FLAGS = {
     "contended": "other processes or the hypervisor took the cores: close them and run again",
     "launch_bound": "the host could not queue work ahead of the device: try the graph_time metric",
     "power_capped": "the card held its clocks down at its power limit: compare with care",
+    "too_hot": "the card slowed down from heat or a fault, again and again: check its cooling",
     "grid_ticks": "times are multiples of the timer tick: leave one core free of threads",
 }
 DRIFT = 0.03

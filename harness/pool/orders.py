@@ -36,6 +36,7 @@ class Visit:
 
     Replica 0 checks agreement and peak memory before it times; the others only time. `seed`
     draws the inputs, the same in every replica; seed and replica shuffle the rounds.
+    `redo` is how often a visit is timed again if the machine was busy or hot.
     """
 
     case: Case
@@ -44,6 +45,7 @@ class Visit:
     seed: int
     target: float
     cap_s: float
+    redo: int = 0
 
     def as_dict(self) -> dict[str, Any]:
         """Return the order as plain JSON values."""

@@ -126,6 +126,7 @@ class Session:
                 seed=settings.seed,
                 target=settings.target,
                 cap_s=settings.cap_s,
+                redo=settings.grid.redo,
             )
             seen = self.pool.visit(visit)
         for cell in cells:

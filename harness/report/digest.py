@@ -23,8 +23,8 @@ LINES = 6
 def chosen_verdicts(verdicts: Sequence[Verdict]) -> Iterator[tuple[str | None, str]]:
     """Yield (verdict, line) of each claim: at most 6, what speaks against it first.
 
-    How many more there are is a line of its own, with None for a verdict. What could not be measured
-    is one line, and only where nothing of the claim could.
+    How many more there are is a line of its own, with None for a verdict. What could not be
+    measured is one line, and only where nothing of the claim could.
     """
     for claim in dict.fromkeys(verdict.claim for verdict in verdicts):
         own = [verdict for verdict in verdicts if verdict.claim == claim]

@@ -172,9 +172,13 @@ def test_peaks_without_a_law_are_a_misfit() -> None:
 
 
 def test_the_sentence_names_the_range_and_the_axis() -> None:
-    assert judge_memory(fit(naive), 2)[1] == "inside: e* = 2.00 over T in [64, 4096], from a T² term"
+    squares = judge_memory(fit(naive), 2)[1]
+    assert squares == "inside: e* = 2.00 over T in [64, 4096], led by the T² term"
     heads = fit_memory([1, 2, 4, 8], [100, 200, 400, 800])
-    assert judge_memory(heads, 1, axis="H")[1] == "inside: e* = 1.00 over H in [1, 8], from a H term"
+    assert (
+        judge_memory(heads, 1, axis="H")[1]
+        == "inside: e* = 1.00 over H in [1, 8], led by the H term"
+    )
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from harness.analysis.statistics import (
 @pytest.mark.parametrize(
     ("count", "level", "first", "last"),
     [
-        # Ranks from the table in Conover, Practical Nonparametric Statistics, and any binomial one.
+        # Ranks from the usual table (Conover, Practical Nonparametric Statistics).
         (6, 0.95, 1, 6),
         (8, 0.95, 1, 8),
         (9, 0.95, 2, 8),
@@ -94,7 +94,7 @@ def test_a_summary_is_as_wide_as_the_wider_of_within_and_between(
 def test_a_summary_needs_an_interval_for_every_median(
     medians: list[float], intervals: list[tuple[float, float]]
 ) -> None:
-    with pytest.raises(ValueError, match="finite numbers|need as many"):
+    with pytest.raises(ValueError, match=r"finite numbers|need as many"):
         replica_summary(medians, intervals)
 
 

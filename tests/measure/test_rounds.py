@@ -1,6 +1,7 @@
 import gc
 import mmap
 from collections.abc import Callable
+from time import perf_counter
 
 import pytest
 
@@ -67,8 +68,21 @@ def test_at_the_cap_samples_stay_and_are_flagged() -> None:
     assert "unconverged" not in seen["calm"].flags
 
 
-def test_a_cap_of_nothing_still_gives_one_sample() -> None:
-    seen = measure_rounds({"a": settling(0)}, Scripted(), target=0.02, cap_s=0.0)["a"]
+def test_the_least_count_of_samples_may_overrun_the_cap() -> None:
+    def slow() -> float:
+        begin = perf_counter()
+        while perf_counter() - begin < 0.004:
+            pass
+        return 0.004 * (1 + next(wobble))
+
+    wobble = iter([0.0, 0.5] * 10)
+    seen = measure_rounds({"a": slow}, Scripted(), target=0.02, cap_s=0.003)["a"]
+    assert len(seen.samples_s) == 5
+    assert "unconverged" in seen.flags
+
+
+def test_but_not_by_ten_times() -> None:
+    seen = measure_rounds({"a": settling(10**6)}, Scripted(), target=0.02, cap_s=0.0)["a"]
     assert len(seen.samples_s) == 1
     assert seen.flags == ("unconverged",)
 

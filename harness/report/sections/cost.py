@@ -36,7 +36,7 @@ def time_section(view: View, gallery: Gallery) -> str:
 
     note = (
         f"Median time of one call. The exponent is the slope at the largest T with its 95 % "
-        f"interval; `vs` is the time of {escape(view.baseline)} over the row's: above 1 is faster. "
+        f"interval; `vs` is the time of {escape(view.baseline)} over the row's: more is faster. "
         f"A length after `at` is the longest that both reached."
     )
     if view.panels:

@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from harness.case import Case
+from harness.record import Record, Status
+from harness.report import tables
+from harness.report.markup import markdown_table
+from harness.report.view import View
+from harness.store import load_run, make_table
+from tests.report import golden, stubs
+from tests.report.runs import HOSTILE, write_run
+
+
+@pytest.fixture(scope="module")
+def view(tmp_path_factory: pytest.TempPathFactory) -> Iterator[View]:
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        run = write_run(tmp_path_factory.mktemp("results") / "made")
+        yield stubs.stub_view(run, monkeypatch)
+
+
+def test_every_table_is_as_it_was(view: View) -> None:
+    panel, frame = view.panels[0]
+    speed = view.speeds[panel]
+    shown = {
+        "time": tables.time_pivot(
+            panel, frame, fits=view.index, speed=speed, baseline=view.baseline
+        ),
+        "time, short": tables.time_pivot(
+            panel, frame, fits=view.index, speed=speed, baseline="naive", count=4, short=True
+        ),
+        "memory": tables.memory_pivot(panel, frame, fits=view.index),
+        "rate": tables.rate_pivot(frame),
+        "claims": tables.claims_table(stubs.CLAIMS, view.verdicts),
+        "verdicts": tables.series_table(view.verdicts),
+        "agreement": tables.agreement_table(view.table),
+        "missing": tables.missing_table(view.table, view.mapping("unavailable")),
+        "noise": tables.noise_table(view.table),
+        "flags": tables.flag_table(view.table),
+        "settings": tables.settings_table(view.run.facts),
+        "cells": tables.cells_table(view.table, count=4),
+    }
+    parts = [f"## {name}\n\n{markdown_table(frame)}\n" for name, frame in shown.items()]
+    golden.check("tables.md", "\n".join(parts))
+
+
+@pytest.mark.parametrize(
+    ("lengths", "count", "chosen"),
+    [
+        ([64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096], 4,
+         [64, 256, 1024, 4096]),
+        ([64, 96, 128], 4, [64, 96, 128]),
+        ([64, 96, 128, 192, 3072], 3, [64, 128, 3072]),
+        ([64, 128, 4096], 1, [4096]),
+        ([], 3, []),
+    ],
+)  # fmt: skip
+def test_chosen_lengths_are_spread_and_keep_the_ends(
+    lengths: list[int], count: int, chosen: list[int]
+) -> None:
+    assert tables.choose_lengths(lengths, count) == chosen
+
+
+def test_reasons_that_differ_in_numbers_are_one_row() -> None:
+    cells = [
+        Record(
+            backend="naive", cell=f"naive.t{length}", status=Status.OUT_OF_MEMORY.value,
+            reason=f"needs {length**2} B of 1000 B", **Case.square(length).as_dict(),
+        )
+        for length in (64, 128, 256)
+    ]  # fmt: skip
+    table = tables.missing_table(make_table(cells), {"ghost": HOSTILE})
+    assert table["backend"].tolist() == ["naive", "ghost"]
+    assert table["cells"].tolist() == ["3", "-"]
+    assert table["reason"].tolist()[0] == "e.g. needs 4096 B of 1000 B"
+
+
+def test_hundreds_of_missing_cells_are_few_rows(view: View) -> None:
+    missing = view.table[view.table["status"] != "ok"]
+    assert len(missing) > 90
+    assert len(tables.missing_table(view.table)) == 8
+
+
+def test_failures_come_before_outcomes(view: View) -> None:
+    outcomes = tables.missing_table(view.table)["outcome"].tolist()
+    assert outcomes[:2] == ["crashed", "disagrees"]
+
+
+def test_a_ratio_at_another_length_says_so(view: View) -> None:
+    panel, frame = view.panels[0]
+    table = tables.time_pivot(
+        panel, frame, fits=view.index, speed=view.speeds[panel], baseline="naive"
+    )
+    told = dict(zip(table["backend"], table["vs naive"], strict=True))
+    assert told["naive"] == "-"
+    assert told["rowwise"].endswith("at 1536")
+    assert told["sdpa-flash"].endswith("at 2048")
+
+
+def test_predicted_scores_show_the_articles_lengths() -> None:
+    scores = pd.DataFrame(
+        {
+            "length": [32000], "heads": [8], "itemsize": [2], "batch": [1],
+            "predicted_bytes": [16_384_000_000], "measured_bytes": [None], "matrices": [None],
+        }
+    )  # fmt: skip
+    row = tables.scores_table(scores).iloc[0].tolist()
+    assert row == ["32,000", "1", "8", "2", "16.38 GB", "-", "-"]
+
+
+def test_a_run_read_from_csv_shows_the_same(tmp_path: Path) -> None:
+    folder = tmp_path / "made"
+    runs = [write_run(folder)]
+    (folder / "journal.jsonl").unlink()
+    runs.append(load_run(folder))
+    texts = []
+    for run in runs:
+        view = View(run, [], [])
+        panel, frame = view.panels[0]
+        times = tables.time_pivot(
+            panel, frame, fits={}, speed=view.speeds[panel], baseline="naive"
+        )
+        shown = (times, tables.noise_table(view.table), tables.missing_table(view.table))
+        texts.append([markdown_table(frame) for frame in shown])
+    assert texts[0] == texts[1]
+
+
+def test_status_counts_follow_the_schema(view: View) -> None:
+    counts = tables.status_counts(view.table)
+    assert list(counts) == [
+        "ok", "disagrees", "out_of_memory", "unavailable", "unsupported", "crashed",
+    ]  # fmt: skip
+    assert sum(counts.values()) == len(view.table)
