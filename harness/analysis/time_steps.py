@@ -1,6 +1,6 @@
 """Look for one jump in a time series: data that leaves a cache, or a kernel that changes.
 
-A jump of 1.6x in the upper half makes T look like T^1.4 at the largest length, and sure of it. The
+A jump of 1.3x in the upper half makes T look like T^1.3 at the largest length, and sure of it. The
 growth laws cannot see it, so the exponent beside a jump is a rival that an interval must hold.
 """
 

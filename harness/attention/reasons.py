@@ -63,3 +63,20 @@ def broken(*modules: str) -> str | None:
     except Unavailable as error:
         return str(error)
     return None
+
+
+def closest_refusal(text: str) -> str:
+    """Return what the operator nearest to accepting says: the one with the fewest objections."""
+    refusals: list[list[str]] = []
+    for line in text.splitlines():
+        if "is not supported because" in line:
+            refusals.append([])
+        elif refusals and line.strip():
+            refusals[-1].append(line.strip())
+    if not refusals:
+        return one_line(text)
+    reason, *others = min(refusals, key=lambda lines: len(lines))
+    for other in others:
+        if len(reason) + len(other) + 2 <= REASON_LENGTH:
+            reason += f"; {other}"
+    return one_line(reason)

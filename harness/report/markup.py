@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 # Characters that would start markup anywhere; an underscore does so only at the edge of a word.
 _MARKUP = re.compile(r"([\\`*\[\]|~$]|(?<!\w)_|_(?!\w))")
+_FIGURE = re.compile(r"[-+]?[\d.,]+(e[-+]\d+)?(\s|×|$)")
 _LINE_START = re.compile(r"^(#+|[-+>]|\d+[.)])(?=\s|$)")
 _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
@@ -63,5 +64,5 @@ def details(title: str, body: str) -> str:
 def _is_numeric(column: pd.Series[Any]) -> bool:
     """Whether a column of texts holds figures: then its digits line up on the right."""
     texts = [str(value) for value in column if str(value) != units.ABSENT]
-    figures = [text for text in texts if re.match(r"^[-+]?[\d.,]+(\s|×|$)", text)]
+    figures = [text for text in texts if len(text) < 40 and _FIGURE.match(text)]
     return bool(texts) and 2 * len(figures) >= len(texts)

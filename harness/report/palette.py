@@ -35,16 +35,16 @@ STYLES = {
     "sdpa-flash": Style("#0072b2", "o", SOLID),
     "sdpa-efficient": Style("#4c78a8", "^", DASH_DOT),
     "sdpa-cudnn": Style("#8fc4de", "v", DOTTED),
-    "xformers": Style("#009e73", "P", SOLID),
+    "xformers": Style("#009e73", "v", SOLID),
     "flash-attn": Style("#d55e00", "o", SOLID),
     "flash-attn-3": Style("#a84300", "s", DASHED),
     "flash-attn-4": Style("#f28e4b", "^", DASH_DOT),
-    "flex": Style("#cc79a7", "X", SOLID),
+    "flex": Style("#cc79a7", "h", SOLID),
 }
 FAMILIES = ("sdpa", "xformers", "flash-attn", "flex", "naive", "rowwise", "tiled")
 # For names this program has never seen; the hues lie between those above.
 OTHER_COLOURS = ("#7a5195", "#6b8e23", "#b8860b", "#008b8b", "#a0522d")
-OTHER_MARKERS = ("h", "p", "d", "<", ">", "*")
+OTHER_MARKERS = ("p", "d", "<", ">", "*", "H")
 OTHER_DASHES = (SOLID, DASHED, DOTTED)
 DTYPE_STYLES = {
     "float64": Style("#000000", "D", SOLID),

@@ -1,4 +1,4 @@
-"""Exponents and verdicts on laws that are known, with noise, and on one series that was measured."""
+"""Exponents and verdicts on known laws with noise, and on series measured on a CPU."""
 
 import json
 from collections import Counter
@@ -57,7 +57,7 @@ def simulated(name: str) -> list[tuple[int, TimeFit]]:
     for seed in range(RUNS):
         kind = seed % len(NOISES)
         medians = noisy(seconds, *NOISES[kind], seed=seed)
-        runs.append((kind, fit_time(LENGTHS, medians, bootstrap=100, seed=seed)))
+        runs.append((kind, fit_time(LENGTHS, medians, bootstrap=60, seed=seed)))
     return runs
 
 
@@ -108,11 +108,11 @@ def test_a_trace_of_a_quadratic_term_does_not_save_the_claim() -> None:
 
 
 def test_a_linear_law_with_a_cache_step_is_not_refuted() -> None:
-    """The growth laws alone say T^1.4 [1.37, 1.45] here: the jump is a rival they must hold."""
-    seconds = 1e-7 * T * np.where(T >= 2048, 1.6, 1.0)
+    """The growth laws alone say T^1.3 here and refute: the jump is a rival they must hold."""
+    seconds = 1e-7 * T * np.where(T >= 2048, 1.3, 1.0)
     for seed in range(20):
         fit = fit_time(LENGTHS, noisy(seconds, 0.01, 0.0, seed=seed))
-        assert fit.jump == (2048, pytest.approx(1.6, rel=0.05))
+        assert fit.jump == (2048, pytest.approx(1.3, rel=0.05))
         assert fit.low is not None
         assert fit.low < 1.05
         verdict, reason = judge_exponent(fit, 1)
@@ -170,10 +170,11 @@ def test_an_exact_polynomial_comes_out_as_it_went_in() -> None:
 
 @pytest.mark.parametrize("power", [0.73, 1.31, 1.5, 2.37, 3.0])
 def test_an_exact_power_comes_out_as_it_went_in(power: float) -> None:
-    fit = fit_time(LENGTHS, exact(20e-6 + 1e-6 * T**power))
+    floor = 0.3e-6 * 64**power
+    fit = fit_time(LENGTHS, exact(floor + 1e-6 * T**power))
     assert fit.model == "power"
-    assert fit.exponent == pytest.approx(power, abs=1e-5)
-    assert fit.coefficients == pytest.approx((20e-6, 1e-6, power), rel=1e-3)
+    assert fit.exponent == pytest.approx(power, abs=1e-4)
+    assert fit.coefficients == pytest.approx((floor, 1e-6, power), rel=1e-3)
     assert set(fit.shares) == {"constant", "power"}
 
 

@@ -32,7 +32,7 @@ def verdict(claim: str, backend: str, word: str, **fields: Any) -> Verdict:
         "backend": backend, "device": "cpu", "dtype": "float32", "mask": "full",
         "phase": "forward",
     }  # fmt: skip
-    sentence = f"{claim} {word}: {backend} (cpu, float32, full)"
+    sentence = f"{claim} {word.replace('_', ' ')}: {backend} (cpu, float32, full)"
     defaults = {"reason": "inside: as it should be | <b>", "sentence": sentence, "expected": 2.0}
     return Verdict(claim=claim, series=series, verdict=word, **defaults | fields)
 

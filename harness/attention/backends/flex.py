@@ -121,7 +121,7 @@ def _block_tables(case: Case) -> tuple[list[Any], list[Any]]:
             last = min(first + BLOCK, case.length_query) - 1
             low, high = key_span(case, first, kept=keys), key_span(case, last, kept=keys)
             whole = first + BLOCK <= case.length_query
-            some[entry].append([low[0] < s + BLOCK and s < high[1] for s in starts])
+            some[entry].append([max(low[0], s) < min(high[1], s + BLOCK) for s in starts])
             every[entry].append([whole and high[0] <= s and s + BLOCK <= low[1] for s in starts])
     return some, every
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from harness.attention.backend import Backend, Call, Unsupported, backend
-from harness.attention.reasons import REASON_LENGTH, broken, load, one_line
+from harness.attention.reasons import broken, closest_refusal, load
 
 if TYPE_CHECKING:
     import torch
@@ -145,20 +145,3 @@ def tensor_bias(inputs: Inputs) -> torch.Tensor:
         return aligned.expand(case.batch, case.heads, -1, -1)
     groups = case.heads // case.heads_kv
     return aligned[:, None].expand(case.batch, case.heads_kv, groups, -1, -1)
-
-
-def closest_refusal(text: str) -> str:
-    """Return what the operator nearest to accepting says: the one with the fewest objections."""
-    refusals: list[list[str]] = []
-    for line in text.splitlines():
-        if "is not supported because" in line:
-            refusals.append([])
-        elif refusals and line.strip():
-            refusals[-1].append(line.strip())
-    if not refusals:
-        return one_line(text)
-    reason, *others = min(refusals, key=lambda lines: len(lines))
-    for other in others:
-        if len(reason) + len(other) + 2 <= REASON_LENGTH:
-            reason += f"; {other}"
-    return one_line(reason)

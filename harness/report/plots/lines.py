@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 TICKS = 14
-NAME_LENGTH = 20
+NAME_LENGTH = 14
 
 
 def draw_lines(axes: Axes, data: pd.DataFrame, *, x: str, y: str) -> None:
@@ -90,7 +90,7 @@ def add_legend(
     left = box.x1 + gutter / WIDTH
     legend = axes.figure.legend(
         [handle(name) for name in names], texts, title=title, loc="upper left",
-        bbox_to_anchor=(left, box.y1 + 0.02), borderaxespad=0, handlelength=2.6, alignment="left",
+        bbox_to_anchor=(left, box.y1 + 0.02), borderaxespad=0, handlelength=2.3, alignment="left",
     )  # fmt: skip
     legend.get_title().set_color(GREY)
 

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ROW = 0.4
-# No clock resolves less; zero has no place on a log axis.
-LEAST = 1e-4
-STEPS = (1e-4, 1e-3, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2)
+# Less is drawn here: it is quiet enough, and zero has no place on a log axis.
+LEAST = 1e-3
+STEPS = (LEAST, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2)
 
 
 @in_house_look
@@ -47,7 +47,8 @@ def noise_figure(noise: pd.DataFrame, *, device: str, target: float | None) -> F
     if target:
         axes.axvline(target, color=GREY, linewidth=1.2, linestyle=(0, (5, 3)), zorder=0.6)
         axes.annotate(
-            "wanted half-width inside a process", xy=(target, 1), xytext=(3, 3), fontsize=8,
+            "wanted half-width inside a process", xy=(target, 1), xytext=(-3, 3),
+            ha="right", fontsize=8,
             xycoords=("data", "axes fraction"), textcoords="offset points", color=GREY,
         )  # fmt: skip
     subtitle = f"{device}: (slowest - fastest) / middle of the process medians, one dot per cell"
@@ -76,8 +77,13 @@ def _finish(axes: Axes, names: list[str], data: pd.DataFrame) -> None:
     axes.set_xlim(float(values.min()) * 0.8, max(0.02, float(values.max())) * 1.25)
     axes.xaxis.set_major_locator(FixedLocator(STEPS))
     axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_formatter(lambda value, _: units.trimmed(units.percent(value)))
+    axes.xaxis.set_major_formatter(lambda value, _: _share(value))
     axes.set_yticks(range(len(names)), [shorten(name, 20) for name in names])
     axes.set_ylim(len(names) - 0.5, -0.5)
     axes.set_xlabel("spread as a share of the median (log scale; bar: the backend's median)")
     axes.grid(visible=False, axis="y")
+
+
+def _share(value: float) -> str:
+    text = units.trimmed(units.percent(value))
+    return f"≤ {text}" if value <= LEAST else text
