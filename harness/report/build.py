@@ -14,12 +14,10 @@ WIDTH = 100
 
 def report_and_summarise(folder: Path, reports: Path, file: IO[str]) -> None:
     """Read the run, write reports/<run>/ and verdicts.json, and print the summary."""
-    from harness.analysis.claims import judge
-    from harness.analysis.series import fit_all
-    from harness.report.markdown import build_report
-    from harness.report.terminal import summary
+    from harness.report.markdown import write_report
+    from harness.report.terminal import print_view
+    from harness.report.view import make_view
 
-    run = load_run(folder)
-    path = build_report(run, reports)
-    console = Console(file=file, width=WIDTH, highlight=False)
-    summary(run, judge(run.table, run.facts), fit_all(run.table), path, console)
+    view = make_view(load_run(folder))
+    path = write_report(view, reports)
+    print_view(view, path, Console(file=file, width=WIDTH, highlight=False))
