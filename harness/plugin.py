@@ -55,6 +55,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Declare the marker and let pytest-benchmark make its file without printing its table."""
     config.addinivalue_line("markers", "cells(suite): measure the grid's cells of this suite")
+    # A cell without a time has no rounds to replay; pytest-benchmark warns of each.
+    config.addinivalue_line("filterwarnings", "ignore:Benchmark fixture was not used at all")
     if config.getoption("benchmark_only", False):
         config.option.benchmark_quiet = True
         if not config.getoption("benchmark_json"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from fnmatch import fnmatchcase
 
@@ -50,7 +51,7 @@ def storing_verdict(claim: str, series: LengthSeries, *, fit: MemoryFit) -> Verd
 def storing_part(series: LengthSeries, fit: MemoryFit) -> Part:
     """Judge that a peak has a T² term, and say how many score matrices it is worth."""
     part, count = Part(*judge_memory(fit, 2)), matrices(series, fit)
-    if count is None:
+    if count is None or math.isnan(count):
         return part
     broken = abs(count - round(count)) > WHOLE
     note = ": no whole number, so a mask or another dtype lives beside them" if broken else ""

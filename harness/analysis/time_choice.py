@@ -53,7 +53,8 @@ def rivals(choice: Choice) -> list[float]:
     the floor that it adds to a pure power, bias the exponent, and a bootstrap keeps the bias.
     """
     rows = choice.series.lengths, choice.series.seconds[None], choice.series.weights
-    polynomials = [fit_polynomial(*rows, term_sets=[terms]) for terms in TERM_SETS]
+    # The first set is the constant alone, which is no growth.
+    polynomials = [fit_polynomial(*rows, term_sets=[terms]) for terms in TERM_SETS[1:]]
     laws = (*polynomials, fit_power(*rows), fit_power(*rows, floor=False))
     pairs = zip(laws, _criteria(choice.series, laws), strict=True)
     limit = choice.criterion + RIVAL_MARGIN

@@ -74,11 +74,12 @@ def fit_polynomial(
     right = (seconds * weights) @ (scaled / size)
     terms, most = np.zeros((len(seconds), 3)), np.zeros(len(seconds))
     for chosen in term_sets:
-        solution = right[:, chosen] @ np.linalg.inv(normal[np.ix_(chosen, chosen)])
-        explained = np.sum(solution * right[:, chosen], axis=1)
-        better = (explained > most) & np.all(solution > 0, axis=1)
-        most[better], terms[better] = explained[better], 0.0
-        terms[np.ix_(better, chosen)] = solution[better]
+        solution = np.zeros_like(terms)
+        solution[:, chosen] = right[:, chosen] @ np.linalg.inv(normal[chosen][:, chosen])
+        explained = (solution * right).sum(axis=1)
+        better = (explained > most) & (solution[:, chosen].min(axis=1) > 0)
+        most = np.where(better, explained, most)
+        terms = np.where(better[:, None], solution, terms)
     terms /= size
     growth, twice = terms[:, 1] + terms[:, 2], terms[:, 1] + 2 * terms[:, 2]
     exponent = np.divide(twice, growth, out=np.zeros_like(growth), where=growth > 0)

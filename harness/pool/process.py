@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import selectors
 import signal
 import subprocess
 import sys
 import tempfile
+import time
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -21,6 +23,7 @@ from harness.pool.orders import WorkerSpec, worker_environment
 from harness.record import Status
 
 POLL_S = 0.2
+STACK_S = 0.3
 # Loading torch and its libraries takes 2 s on an idle machine, and far longer from a cold disk.
 START_S = 180.0
 # A worker holds torch and its libraries beside the tensors it was given leave for.
@@ -107,9 +110,9 @@ class WorkerProcess:
         index, elapsed = self.beacon.read()
         allowed = START_S if index == STARTING else self.timeout_s
         if elapsed > allowed:
+            where = self._where_it_hangs()
             self.kill()
-            reason = f"no answer within {allowed:g} s; the worker was replaced"
-            raise WorkerLost(Status.TIMED_OUT, reason, index)
+            raise WorkerLost(Status.TIMED_OUT, f"no answer within {allowed:g} s{where}", index)
         limit = self.spec.memory_limit
         used = self._resident()
         if limit is not None and used > limit + PROGRAM_BYTES:
@@ -132,6 +135,20 @@ class WorkerProcess:
             how = f"was killed by {signal.Signals(-code).name}"
         words = "" if code < 0 else self._last_words()
         return WorkerLost(Status.CRASHED, f"the worker {how}{words}", index)
+
+    def _where_it_hangs(self) -> str:
+        """Ask the worker for its stack; faulthandler answers even while C code never returns."""
+        os.truncate(self._log, 0)
+        with suppress(ProcessLookupError):
+            self.process.send_signal(signal.SIGUSR1)
+        time.sleep(STACK_S)
+        frames = re.findall(
+            r'File "(.+)", line (\d+) in (\w+)', self._log.read_text(errors="replace")
+        )
+        if not frames:
+            return ""
+        path, line, function = frames[0]
+        return f", stuck in {function} ({Path(path).name}, line {line})"
 
     def _last_words(self) -> str:
         lines = self._log.read_bytes()[-2000:].decode(errors="replace").split("\n")

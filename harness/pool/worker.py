@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import faulthandler
 import json
 import os
 import signal
@@ -24,6 +25,8 @@ def main() -> None:
     answers = os.fdopen(int(sys.argv[2]), "w", buffering=1)
     beacon = Beacon(Path(sys.argv[3]))
     die_with_parent(int(sys.argv[4]))
+    # The parent asks a worker that hangs where it is stuck.
+    faulthandler.register(signal.SIGUSR1, all_threads=False)
     orders = os.fdopen(os.dup(0), "r")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     bench = Bench(spec, beacon.mark)

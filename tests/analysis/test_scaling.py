@@ -16,6 +16,7 @@ T = np.array(LENGTHS, dtype=np.float64)
 DATA = Path(__file__).parents[1] / "data" / "cpu-length-series.json"
 MEASURED = json.loads(DATA.read_text())["series"]
 RUNS = 200
+RUNS_STEP = 60
 # (between processes, between lengths): clean, noisy, and clean with a wobble that no process sees.
 NOISES = [(0.01, 0.0), (0.03, 0.0), (0.01, 0.04)]
 
@@ -51,10 +52,10 @@ def measured(name: str) -> TimeFit:
 
 
 def simulated(name: str) -> list[tuple[int, TimeFit]]:
-    """Return (kind of noise, fit) of 200 seeded runs, the kinds in turn."""
+    """Return (kind of noise, fit) of seeded runs, the kinds in turn; steps take twice as long."""
     seconds = PURE[name][0]
     runs = []
-    for seed in range(RUNS):
+    for seed in range(RUNS_STEP if "step" in name else RUNS):
         kind = seed % len(NOISES)
         medians = noisy(seconds, *NOISES[kind], seed=seed)
         runs.append((kind, fit_time(LENGTHS, medians, bootstrap=60, seed=seed)))
@@ -190,15 +191,17 @@ def test_the_interval_holds_the_exponent_and_widens_with_noise() -> None:
     assert widths[0] < widths[1] < widths[2]
 
 
-def test_intervals_cover_the_truth() -> None:
-    """95 % is meant; a floor that cannot be negative costs a few per cent of that."""
+@pytest.mark.parametrize("name", ["quadratic, floor 12 us", "linear", "n^1.5"])
+def test_intervals_cover_the_truth(name: str) -> None:
+    """95 % is meant; without simpler laws among the rivals a pure line gets 82 %."""
+    seconds, truth = PURE[name]
     held = 0
-    for seed in range(100):
-        fit = fit_time(LENGTHS, noisy(12e-6 + 2e-8 * T**2, 0.02, 0.0, seed=seed), bootstrap=100)
+    for seed in range(60):
+        fit = fit_time(LENGTHS, noisy(seconds, 0.02, 0.0, seed=seed), bootstrap=100)
         assert fit.low is not None
         assert fit.high is not None
-        held += fit.low - 1e-3 <= 2 <= fit.high + 1e-3
-    assert held >= 88
+        held += fit.low - 1e-3 <= truth <= fit.high + 1e-3
+    assert held >= 51
 
 
 def test_the_same_input_gives_the_same_fit() -> None:

@@ -51,7 +51,7 @@ def test_each_fault_has_its_status_and_the_others_are_unharmed(pool: Pool) -> No
     assert last["segfaults"].reason == "the worker was killed by SIGSEGV"
     assert last["exits"].reason is not None
     assert last["exits"].reason.startswith("the worker exited with code 3")
-    assert last["hangs"].reason == "no answer within 12 s; the worker was replaced"
+    assert str(last["hangs"].reason).startswith("no answer within 12 s, stuck in hangs (planted.py")
     assert last["raises"].reason == "RuntimeError: the kernel is not built for this shape"
     assert "NaN" in str(last["gives-nan"].reason)
     for name in ("naive", "honest", "prints-much"):
