@@ -80,7 +80,8 @@ class Grid(BaseModel):
     `target` is the relative half-width of the median's 95 % interval at which timing stops,
     `cap_s` the timed seconds that one cell may take in one replica, `longest` the largest
     length per backend (a slow one need not hold up the run), `redo` how often a visit is timed
-    again when the machine was busy, `backends` whom to ask (all).
+    again when the machine was busy, `budget_s` the seconds after which only cells that have no
+    replica yet are measured, `backends` whom to ask (all).
     """
 
     model_config = ConfigDict(extra="forbid", strict=True)
@@ -92,6 +93,7 @@ class Grid(BaseModel):
     replicas: PositiveInt = 3
     timeout_s: PositiveFloat = 300.0
     redo: NonNegativeInt = 2
+    budget_s: PositiveFloat | None = None
     backends: list[str] | None = None
     longest: dict[str, PositiveInt] = Field(default_factory=dict)
     base: Axes = Field(default_factory=Axes)

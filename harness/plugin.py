@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Generator
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import pytest
 
@@ -151,14 +152,21 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
     reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
     quieten(reporter)
-    progress = config.stash[PROGRESS] = Progress(reporter._tw._file)
+    progress = config.stash[PROGRESS] = Progress(real_output(config))
     try:
-        config.stash[SESSION] = run = Session(settings_of(config), cells)
+        config.stash[SESSION] = run = Session(settings_of(config), cells, progress.advance)
         progress.say(f"{len(cells)} cells, results in {run.folder}")
         run.start()
     except (ValueError, OSError) as error:
         raise pytest.UsageError(str(error)) from None
-    progress.start(run.expected_seconds())
+    progress.start(run.steps())
+
+
+def real_output(config: pytest.Config) -> IO[str]:
+    """Return standard output as it is outside pytest's capture: tests are measured inside it."""
+    capture: Any = config.pluginmanager.get_plugin("capturemanager")
+    with capture.global_and_fixture_disabled():
+        return os.fdopen(os.dup(1), "w", encoding="utf-8", errors="replace")
 
 
 def quieten(reporter: Any) -> None:
@@ -180,7 +188,6 @@ def measure(request: pytest.FixtureRequest, benchmark: Any, cell: Cell) -> Calla
 
     def run() -> None:
         record, samples = config.stash[SESSION].outcome(cell)
-        config.stash[PROGRESS].advance(cell.name)
         judge(record, settings_of(config).required)
         if JSON_PATH in config.stash:
             config.stash[JSON_PATH].folder = config.stash[SESSION].folder

@@ -71,7 +71,7 @@ class RunWriter:
     folder: Path
     facts: dict[str, Any]
     journal: IO[str] = field(init=False)
-    cells: list[tuple[Record, list[list[float]]]] = field(default_factory=list)
+    cells: dict[str, tuple[Record, list[list[float]]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.facts = {"schema": SCHEMA_VERSION, "run": self.folder.name} | self.facts
@@ -80,11 +80,14 @@ class RunWriter:
         write_text(self.folder.parent / LATEST, self.folder.name + "\n")
 
     def append(self, record: Record, samples: list[list[float]]) -> None:
-        """Append one cell and its samples (one list per replica) and flush."""
+        """Append one cell and its samples (one list per replica) and flush.
+
+        A cell may come again with more replicas; its last line counts.
+        """
         line = json.dumps({"record": record.as_dict(), "samples": samples}, allow_nan=False)
         self.journal.write(line + "\n")
         self.journal.flush()
-        self.cells.append((record, samples))
+        self.cells[record.cell] = (record, samples)
 
     def save_facts(self) -> None:
         """Write what is known of the whole run so far."""
@@ -95,7 +98,7 @@ class RunWriter:
         self.journal.close()
         self.facts |= facts
         self.save_facts()
-        write_tables(self.folder, self.cells)
+        write_tables(self.folder, list(self.cells.values()))
 
 
 def write_tables(folder: Path, cells: list[tuple[Record, list[list[float]]]]) -> None:

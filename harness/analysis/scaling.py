@@ -32,9 +32,9 @@ def judge_exponent(
         return "refuted", f"above: {seen} lies above {band}"
     if fit.high >= expected - tolerance:
         return "inconclusive", f"wide: {seen} reaches beyond {band}{_jump(fit, axis)}"
-    share = fit.shares.get("quadratic", 0.0)
-    if expected == 2 and fit.model == "polynomial" and share >= SHARE_LEAST:
-        part = f"a {axis}² term makes up {share:.0%} of the time at {axis} = {fit.length_max}"
+    share = fit.quadratic_share
+    if expected == 2 and share is not None and share >= SHARE_LEAST:
+        part = f"a {axis}² term may make up {share:.0%} of the time at {axis} = {fit.length_max}"
         return "inconclusive", f"mixed: {seen} lies below {band}, but {part}"
     return "refuted", f"below: {seen} lies below {band}"
 

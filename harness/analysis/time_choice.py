@@ -13,6 +13,8 @@ from harness.analysis.time_steps import Jump, find_jump
 RMS_GOOD = 0.05
 # Laws whose AICc differ by at most this are both plausible (Burnham and Anderson 2002, 2.6).
 RIVAL_MARGIN = 2.0
+# A law that is this much worse has essentially no support (the same place).
+DECISIVE_MARGIN = 10.0
 LEVEL = 0.95
 
 
@@ -59,6 +61,19 @@ def rivals(choice: Choice) -> list[float]:
     pairs = zip(laws, _criteria(choice.series, laws), strict=True)
     limit = choice.criterion + RIVAL_MARGIN
     return [float(law.exponent[0]) for law, criterion in pairs if criterion <= limit]
+
+
+def quadratic_share(choice: Choice) -> float | None:
+    """Return the share of the T² term at the largest length in the best polynomial.
+
+    None where a polynomial is decisively worse than the chosen law: only then does a power below
+    2 speak against a T² term, since tiles and caches bend a true quadratic as well.
+    """
+    law = fit_polynomial(choice.series.lengths, choice.series.seconds[None], choice.series.weights)
+    if _criteria(choice.series, (law,))[0] > choice.criterion + DECISIVE_MARGIN:
+        return None
+    terms = law.terms[0]
+    return float(terms[2] / terms.sum())
 
 
 def plausible_jump(choice: Choice) -> Jump | None:

@@ -8,6 +8,7 @@ from harness.analysis.time_choice import (
     bootstrap_interval,
     choose,
     plausible_jump,
+    quadratic_share,
     rivals,
     shorten,
 )
@@ -27,7 +28,8 @@ class TimeFit:
 
     `exponent` (e*) is d log(time - floor) / d log T at `length_max`; `low` and `high` bound it at
     95 %. `coefficients` are a, b, c of a + bT + cT² or a, b, k of a + bT^k, in seconds per power
-    of T; `shares` the part of each term in the fitted time at `length_max`. `lengths` were fitted,
+    of T; `shares` the part of each term in the fitted time at `length_max`; `quadratic_share` the
+    T² part of the best polynomial, None where no polynomial comes near. `lengths` were fitted,
     `lengths_dropped` are smaller ones that follow another law; `local_exponents` are the slopes
     between neighbours of the two together, floor included. `growth` is the time at the largest
     usable length over that at the smallest. `jump` is (length, ratio) where a law with one jump
@@ -46,6 +48,7 @@ class TimeFit:
     low: float | None = None
     high: float | None = None
     shares: dict[str, float] = field(default_factory=dict)
+    quadratic_share: float | None = None
     rms: float | None = None
     growth: float | None = None
     local_exponents: tuple[float, ...] = ()
@@ -96,6 +99,7 @@ def fit_time(
         low=min(plausible),
         high=max(plausible),
         shares=_shares(choice.curve),
+        quadratic_share=quadratic_share(choice),
         rms=choice.rms,
         growth=series.growth,
         local_exponents=series.local_exponents,

@@ -1,4 +1,4 @@
-"""Pools: replicas that take turns at a visit; a lost worker costs one cell and is replaced."""
+"""Pools: replicas that take turns; a lost worker costs one cell and is replaced."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from harness.pool.orders import Visit, WorkerSpec
 from harness.pool.process import WorkerLost, WorkerProcess
-from harness.record import Observation, Status
+from harness.record import Observation
 
 
 class Replica(Protocol):
@@ -39,7 +39,7 @@ class InlineReplica:
 
 
 class Pool:
-    """Send every visit through all replicas in turn, so that drift between processes shows."""
+    """Hold the replicas of one device; only one is asked at a time, or they would interfere."""
 
     def __init__(self, replicas: list[Replica]) -> None:
         self.replicas = replicas
@@ -77,18 +77,9 @@ class Pool:
             self.close()
             raise ValueError(f"a worker could not answer {order['do']}: {lost.reason}") from None
 
-    def visit(self, visit: Visit) -> dict[str, list[Observation]]:
-        """Measure a visit in each replica; a backend that fails in one is not asked again."""
-        seen: dict[str, list[Observation]] = {name: [] for name in visit.backends}
-        todo = visit.backends
-        for number, replica in enumerate(self.replicas):
-            answers = ask_visit(replica, replace(visit, backends=todo, replica=number))
-            for name, observation in answers.items():
-                seen[name].append(observation)
-            todo = tuple(name for name in todo if answers[name].status is Status.OK)
-            if not todo:
-                break
-        return seen
+    def visit(self, visit: Visit) -> dict[str, Observation]:
+        """Measure a visit in the replica it names."""
+        return ask_visit(self.replicas[visit.replica], visit)
 
     def close(self) -> None:
         """End every replica; a second call does nothing."""

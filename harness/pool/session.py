@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -16,7 +16,7 @@ from harness.grid import Cell
 from harness.pool.combine import combine
 from harness.pool.orders import Visit, WorkerSpec, share_cores
 from harness.pool.pool import Pool, make_pool
-from harness.record import Observation, Record, Status
+from harness.record import Observation, Record, Status, cell_name
 from harness.settings import Settings
 from harness.store import RunWriter, new_folder
 
@@ -27,14 +27,19 @@ Outcome = tuple[Record, list[list[float]]]
 
 
 class Session:
-    """Run cells. `outcome` measures on demand: the first cell of a case measures them all."""
+    """Run cells: each replica in turn through all cases. `tell` is told of each visit's end."""
 
-    def __init__(self, settings: Settings, cells: Iterable[Cell]) -> None:
-        self.settings = settings
+    def __init__(
+        self, settings: Settings, cells: Iterable[Cell], tell: Callable[[str], None]
+    ) -> None:
+        self.settings, self.tell = settings, tell
         self.visits: dict[Case, list[Cell]] = {}
         for cell in cells:
             self.visits.setdefault(cell.case, []).append(cell)
-        self.outcomes: dict[str, Outcome] = {}
+        self.seen: dict[str, list[Observation]] = {}
+        self.finished: set[Case] = set()
+        self.began = False
+        self.unavailable: dict[str, str] = {}
         self.ceilings: dict[str, Any] = {}
         self.started = time.monotonic()
         self.writer = self._open()
@@ -96,41 +101,75 @@ class Session:
         }
         self.writer.save_facts()
 
-    def expected_seconds(self) -> dict[str, float]:
-        """Guess the seconds of each cell, to share out the progress bar by; only ratios count."""
-        replicas = self.settings.replicas
-        return {
-            cell.name: 0.0
-            if cell.backend in self.unavailable
-            else replicas * (CELL_SECONDS + case.flops() / FLOPS_PER_SECOND)
-            for case, cells in self.visits.items()
-            for cell in cells
-        }
+    def steps(self) -> list[float]:
+        """Guess the seconds of each visit of each pass; only ratios count."""
+        one_pass = [self._guess(case) for case in self.visits]
+        return one_pass * self.settings.replicas
+
+    def _guess(self, case: Case) -> float:
+        asked = sum(cell.backend not in self.unavailable for cell in self.visits[case])
+        return asked * (CELL_SECONDS + case.flops() / FLOPS_PER_SECOND)
 
     def outcome(self, cell: Cell) -> Outcome:
-        """Return a cell's record and samples, measuring its whole visit if need be."""
-        if cell.name not in self.outcomes:
-            self._visit(cell.case)
-        return self.outcomes[cell.name]
+        """Return a cell's record and samples; the first call measures every pass but the last.
 
-    def _visit(self, case: Case) -> None:
-        assert self.pool is not None
+        A pass takes one replica through all cases, so that the replicas of a cell lie minutes
+        apart: a neighbour that slows the machine for a while then shows as spread between
+        replicas instead of bending a curve. The last pass follows the caller's order.
+        """
+        if not self.began:
+            self.began = True
+            for number in range(self.settings.replicas - 1):
+                self._pass(number)
+        if cell.case not in self.finished:
+            self._visit(cell.case, self.settings.replicas - 1)
+            self.finished.add(cell.case)
+        return self.writer.cells[cell.name]
+
+    def _pass(self, number: int) -> None:
+        """Take one replica through all cases, every other pass backwards."""
+        cases = list(self.visits)
+        for case in reversed(cases) if number % 2 else cases:
+            self._visit(case, number)
+
+    def _visit(self, case: Case, replica: int) -> None:
+        """Measure a case in one replica and write its cells, as far as they are known."""
         cells = self.visits[case]
-        names = [cell.backend for cell in cells if cell.backend not in self.unavailable]
-        seen: dict[str, list[Observation]] = {}
-        if names:
-            settings = self.settings
-            visit = Visit(
-                case=case,
-                backends=tuple(names),
-                seed=settings.seed,
-                target=settings.target,
-                cap_s=settings.cap_s,
-                redo=settings.grid.redo,
-            )
-            seen = self.pool.visit(visit)
+        names = tuple(cell.backend for cell in cells if self._wants_more(cell))
+        if names and not (replica and self._late()):
+            for name, seen in self._ask(case, names, replica).items():
+                self.seen.setdefault(cell_name(name, case), []).append(seen)
         for cell in cells:
-            self._record(cell, seen.get(cell.backend) or [self._absent(cell.backend)])
+            seen_before = self.seen.get(cell.name) or [self._absent(cell.backend)]
+            if cell.name not in self.writer.cells or cell.backend in names:
+                self._record(cell, seen_before)
+        self.tell(f"{cells[0].suite} {case.id}")
+
+    def _wants_more(self, cell: Cell) -> bool:
+        """Whether a backend can run here and has not failed at this case before."""
+        before = self.seen.get(cell.name, [])
+        return cell.backend not in self.unavailable and all(
+            one.status is Status.OK for one in before
+        )
+
+    def _late(self) -> bool:
+        """Whether the run's time is up; every cell still gets its first replica."""
+        budget = self.settings.grid.budget_s
+        return budget is not None and time.monotonic() - self.started > budget
+
+    def _ask(self, case: Case, names: tuple[str, ...], replica: int) -> dict[str, Observation]:
+        assert self.pool is not None
+        settings = self.settings
+        visit = Visit(
+            case=case,
+            backends=names,
+            replica=replica,
+            seed=settings.seed,
+            target=settings.target,
+            cap_s=settings.cap_s,
+            redo=settings.grid.redo,
+        )
+        return self.pool.visit(visit)
 
     def _absent(self, name: str) -> Observation:
         reason = self.unavailable[name]
@@ -140,9 +179,7 @@ class Session:
         record, samples = combine(
             cell.case, cell.backend, seen, run=self.folder.name, suite=cell.suite
         )
-        record = replace(record, rate_share=self._rate_share(record))
-        self.writer.append(record, samples)
-        self.outcomes[cell.name] = (record, samples)
+        self.writer.append(replace(record, rate_share=self._rate_share(record)), samples)
 
     def _rate_share(self, record: Record) -> float | None:
         ceiling = self.ceilings.get("flops_per_s", {}).get(record.dtype)
@@ -151,17 +188,16 @@ class Session:
         return record.flops / record.time_median_s / float(ceiling)
 
     def finish(self) -> None:
-        """End the workers and write the tables; the run is complete if every cell has a row."""
+        """End the workers and write the tables; a run is complete if every pass ended."""
         if self.pool is not None:
             self.pool.close()
-        wanted = sum(len(cells) for cells in self.visits.values())
         timed = sum(
             sum(map(sum, samples)) * (record.calls_per_sample or 1)
-            for record, samples in self.outcomes.values()
+            for record, samples in self.writer.cells.values()
         )
         self.writer.finish(
             ended=now(),
-            complete=len(self.outcomes) == wanted,
+            complete=self.finished == set(self.visits),
             wall_s=time.monotonic() - self.started,
             timed_s=timed,
         )

@@ -16,49 +16,48 @@ WIDTH = 100
 class Progress:
     """Show how far a run is and how long it will take.
 
-    `weights` are the expected seconds of each cell, in any unit: one long cell outweighs fifty
-    short ones, so the time left follows the weight done, not the count.
+    A step is one visit of one pass. Steps have weights, their expected seconds in any unit: one
+    long visit outweighs fifty short ones, so the time left follows the weight, not the count.
     """
 
     def __init__(self, file: IO[str]) -> None:
         self.console = Console(file=file, width=WIDTH, highlight=False, soft_wrap=False)
-        self.weights: dict[str, float] = {}
-        self.done: dict[str, float] = {}
+        self.weights: list[float] = []
+        self.count = 0
         self.bar: RichProgress | None = None
 
     def say(self, text: str) -> None:
         """Print one line above the bar."""
         self.console.print(text, markup=False)
 
-    def start(self, weights: dict[str, float]) -> None:
-        """Show the bar; the estimate starts here."""
+    def start(self, weights: list[float]) -> None:
+        """Show the bar; the estimate starts here. Steps come in the order of their weights."""
         self.weights = weights
         self.began = self.told = time.monotonic()
         if self.console.is_terminal:
             text = TextColumn("{task.description}", markup=False)
             self.bar = RichProgress(BarColumn(bar_width=24), text, console=self.console)
-            self.task = self.bar.add_task("", total=sum(weights.values()))
+            self.task = self.bar.add_task("", total=sum(weights))
             self.bar.start()
 
-    def advance(self, cell: str) -> None:
-        """Say that a cell has its record."""
-        self.done[cell] = self.weights.get(cell, 0.0)
+    def advance(self, step: str) -> None:
+        """Say that a step has ended."""
+        self.count += 1
         if self.bar is not None:
-            self.bar.update(
-                self.task, completed=sum(self.done.values()), description=self.text(cell)
-            )
+            done = sum(self.weights[: self.count])
+            self.bar.update(self.task, completed=done, description=self.text(step))
         elif time.monotonic() - self.told > LINE_EVERY_S:
             self.told = time.monotonic()
-            self.say(self.text(cell))
+            self.say(self.text(step))
 
-    def text(self, cell: str) -> str:
-        """Return e.g. `120 of 204 cells, 1:05 left, naive.fwd-t512-h4-d64-f32-full`."""
-        count = f"{len(self.done)} of {len(self.weights)} cells"
-        return f"{count}, {clock_face(self.seconds_left())} left, {cell}"[: WIDTH - 28]
+    def text(self, step: str) -> str:
+        """Return e.g. `60 of 105 visits, 1:05 left, length fwd-t512-h4-d64-f32-full`."""
+        count = f"{self.count} of {len(self.weights)} visits"
+        return f"{count}, {clock_face(self.seconds_left())} left, {step}"[: WIDTH - 28]
 
     def seconds_left(self) -> float:
         """Estimate the seconds left from the weight that is done."""
-        done, total = sum(self.done.values()), sum(self.weights.values())
+        done, total = sum(self.weights[: self.count]), sum(self.weights)
         elapsed = time.monotonic() - self.began
         return elapsed * (total - done) / done if done else total
 
