@@ -15,14 +15,16 @@ from harness.record import Record
 
 # With fewer than 6 values not even (min, max) holds the median in 95 % of all cases.
 REPLICAS_ENOUGH = 6
+# Student's t of two values is 12.7 standard errors: it leaves every order open.
+REPLICAS_LEAST = 3
 
 
 @dataclass(frozen=True)
 class Ratio:
     """Hold the time of one cell over another's at one length, with a 95 % interval.
 
-    `paired` is False where the interval is that of two unrelated medians: one replica, or not
-    the same processes in both cells.
+    `paired` is False where the interval is that of two unrelated medians: fewer than three
+    replicas, or not the same processes in both cells.
     """
 
     length: int
@@ -47,7 +49,7 @@ def time_ratio(top: Record, bottom: Record) -> Ratio:
             "times on two devices are never compared"
         )
     above, below = top.replica_medians_s or (), bottom.replica_medians_s or ()
-    if len(above) != len(below) or len(above) < 2:
+    if len(above) != len(below) or len(above) < REPLICAS_LEAST:
         return unpaired(top, bottom)
     value, low, high = paired_ratio([[each] for each in above], [[each] for each in below])
     if len(above) < REPLICAS_ENOUGH:
@@ -59,7 +61,7 @@ def time_ratio(top: Record, bottom: Record) -> Ratio:
 def student_interval(above: Sequence[float], below: Sequence[float]) -> tuple[float, float]:
     """Return the interval of the mean log ratio by Student's t.
 
-    Two or three processes are too few for a bootstrap: it never leaves their range, which covers
+    Three to five processes are too few for a bootstrap: it never leaves their range, which covers
     the truth in 1 - 2 * 2^-R of all cases, 75 % for three.
     """
     logs = [math.log(up / down) for up, down in zip(above, below, strict=True)]
@@ -82,7 +84,7 @@ def judge_above_one(ratios: Sequence[Ratio], what: str) -> Part:
     """Judge "longer at every length": every interval above 1, or one of them below 1."""
     if not ratios:
         return Part(INCONCLUSIVE, f"{what}: no length measured in both")
-    note = "" if all(ratio.paired for ratio in ratios) else ", one replica or unpaired"
+    note = "" if all(ratio.paired for ratio in ratios) else ", too few replicas to pair"
     below = [ratio for ratio in ratios if ratio.high < 1]
     if below:
         return Part(REFUTED, f"{what}: {below[0]} at T={below[0].length}{note}")

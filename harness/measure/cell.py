@@ -121,6 +121,7 @@ def time_once(visit: Visit, attempts: Mapping[str, Attempt], *, mark: Mark) -> d
         target=visit.target,
         cap_s=visit.cap_s,
         seed=visit.seed * 1000 + visit.replica,
+        first_s={name: one.fields.get("first_call_s", 0.0) for name, one in attempts.items()},
         on_start=lambda name: mark(attempts[name].number),
     )
 

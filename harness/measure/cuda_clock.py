@@ -52,8 +52,8 @@ class CudaClock:
         self.device, self.metric, self.cache, self.now = device, metric, cache, now
         self._pending: list[tuple[Paced, Event, Event, int]] = []
 
-    def calibrate(self, call: Call) -> Paced:
-        """Warm up, then choose calls per sample and, for graph_time, capture them."""
+    def calibrate(self, call: Call, *, first_s: float = 0.0) -> Paced:
+        """Warm up whatever the first use took (it compiled), then choose calls per sample and, for graph_time, capture them."""
         warm_up(call, self.now, self.device.synchronize)
         paced = Paced(call, spin_cycles=FIRST_SPIN_CYCLES)
         if self.metric in ("gpu_time", "graph_time"):

@@ -29,6 +29,7 @@ class Entrant:
     target: float
     cap_s: float
     min_samples: int
+    first_s: float = 0.0
     paced: Paced = field(init=False)
     next_check: int = 0
     converged: bool = False
@@ -43,7 +44,7 @@ class Entrant:
 
     def calibrate(self, clock: Clock) -> None:
         """Warm up and find the pace."""
-        self.paced = clock.calibrate(self.call)
+        self.paced = clock.calibrate(self.call, first_s=self.first_s)
 
     def take(self, clock: Clock) -> None:
         """Take one sample and stop at the schedule's checks or at the cap."""

@@ -48,17 +48,26 @@ def measure_rounds(
     cap_s: float,
     seed: int = 0,
     min_samples: int = MIN_SAMPLES,
+    first_s: Mapping[str, float] | None = None,
     on_start: Callable[[str], object] = ignore,
 ) -> dict[str, Rounds]:
     """Time all calls side by side and return what was seen of each, under the same names.
 
     `target` is the relative half-width of the median's 95 % interval (0.02 is 2 %), `cap_s` the
     seconds spent on one call, warm-up not counted; at the cap the samples stay and are flagged.
+    `first_s` are the seconds of each call's first use, if known: a long one was its warm-up.
     A call that raises leaves the rounds alone. `on_start` is told a name before its warm-up and
     before each sample.
     """
     entrants = [
-        Entrant(name=name, call=call, target=target, cap_s=cap_s, min_samples=min_samples)
+        Entrant(
+            name=name,
+            call=call,
+            target=target,
+            cap_s=cap_s,
+            min_samples=min_samples,
+            first_s=(first_s or {}).get(name, 0.0),
+        )
         for name, call in calls.items()
     ]
     order = random.Random(seed)

@@ -99,3 +99,17 @@ def _blocks(spin: Spin, count: int) -> list[float]:
     """Return seconds per call of each of `count` equal blocks."""
     size = len(spin.took) // count
     return [sum(spin.took[at * size : (at + 1) * size]) / size / 1e9 for at in range(count)]
+
+
+def test_a_long_first_use_is_the_warm_up_and_the_next_call_a_sample() -> None:
+    clock_time = FakeTime()
+    paced = CpuClock(clock_time).calibrate(clock_time.call(40_000_000), first_s=0.04)
+    assert paced.samples_s == [0.04]
+    assert clock_time() < 41_000_000
+
+
+def test_a_first_use_that_was_long_only_once_is_not_trusted() -> None:
+    clock_time = FakeTime()
+    paced = CpuClock(clock_time).calibrate(clock_time.call(10_000), first_s=0.04)
+    assert paced.samples_s == []
+    assert paced.calls >= 100

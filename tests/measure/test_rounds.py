@@ -18,7 +18,7 @@ class Scripted:
 
     metric = "scripted"
 
-    def calibrate(self, call: Callable[[], object]) -> Paced:
+    def calibrate(self, call: Callable[[], object], *, first_s: float = 0.0) -> Paced:
         return Paced(call)
 
     def sample(self, paced: Paced) -> None:
