@@ -15,6 +15,7 @@ from harness.analysis.time_series import check_lengths
 Array = NDArray[np.float64]
 
 LENGTHS_LEAST = 4
+SHORT_LEAST = 3
 RANGE_LEAST = 4.0
 ERROR_ALLOWED = 0.01
 # Fewest terms first: a term that the points do not need is not there.
@@ -110,6 +111,14 @@ def fit_memory(
             terms = _simplest(every[first:], peaks[first:], allowed[first:], exact=exact)
             if terms is not None:
                 return _fit(terms, every, peaks, first=first, exact=exact)
+    # Three points met to the byte by two terms are no accident: a tile that changes at 768 leaves
+    # no more of a sweep over powers of two.
+    last = every[-SHORT_LEAST:]
+    if last[-1] >= RANGE_LEAST * last[0]:
+        count = SHORT_LEAST
+        terms = _simplest(last, peaks[-count:], byte[-count:], exact=True, most=count - 1)
+        if terms is not None:
+            return _fit(terms, every, peaks, first=len(every) - count, exact=True)
     return MemoryFit(lengths=every, reason="misfit")
 
 
@@ -126,11 +135,11 @@ def _columns(lengths: tuple[int, ...]) -> Array:
 
 
 def _simplest(
-    lengths: tuple[int, ...], peaks: Array, allowed: Array, *, exact: bool
+    lengths: tuple[int, ...], peaks: Array, allowed: Array, *, exact: bool, most: int = 3
 ) -> Array | None:
-    """Return the fewest terms that meet every point, in bytes at the largest length."""
+    """Return the fewest terms, `most` of them, that meet every point, in bytes at the last."""
     columns = _columns(lengths)
-    for term_sets in TERM_SETS:
+    for term_sets in TERM_SETS[:most]:
         tried = [_solve(columns, peaks, allowed, terms, exact=exact) for terms in term_sets]
         solved = [terms for terms in tried if terms is not None]
         worst = [float(np.max(np.abs(columns @ terms - peaks) / allowed)) for terms in solved]

@@ -60,7 +60,9 @@ def rivals(choice: Choice) -> list[float]:
     laws = (*polynomials, fit_power(*rows), fit_power(*rows, floor=False))
     pairs = zip(laws, _criteria(choice.series, laws), strict=True)
     limit = choice.criterion + RIVAL_MARGIN
-    return [float(law.exponent[0]) for law, criterion in pairs if criterion <= limit]
+    rivals = [float(law.exponent[0]) for law, criterion in pairs if criterion <= limit]
+    # A sum of terms that only fits with a negative one comes back as no growth at all.
+    return [exponent for exponent in rivals if exponent > 0]
 
 
 def quadratic_share(choice: Choice) -> float | None:

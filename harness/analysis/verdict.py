@@ -94,21 +94,20 @@ def no_series(**values: str | None) -> Series:
 
 
 def line(claim: str, verdict: str, *, text: str, series: Series) -> str:
-    """Say a verdict in one line of at most 98 characters, with its device.
+    """Say a verdict in one line with its device, of at most 98 characters where that can be.
 
-    Long lines first shorten the words of the series, then those of the text, then lose its end:
-    never the series, because a figure without its device says nothing.
+    Long lines first shorten the words of the series, then those of the text, then lose its later
+    clauses (the reason has them); what is still longer is wrapped where it is shown, never cut.
     """
     head = f"{claim} {verdict.replace('_', ' ')}: "
-    place, brief = _place(series, short=False), text
+    place, code, brief = _place(series, short=False), _place(series, short=True), text
     for long, short in BRIEF.items():
         brief = brief.replace(long, short)
-    code = _place(series, short=True)
+    first = brief.split("; ")[0] + code
     for words in (text + place, text + code, brief + code):
         if len(head + words) <= LINE:
             return head + words
-    room = LINE - len(head + code) - 3
-    return f"{head}{brief[:room].rstrip()}...{code}"
+    return head + first
 
 
 def combine(parts: Sequence[Part]) -> Part:

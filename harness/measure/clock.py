@@ -47,7 +47,7 @@ class Clock(Protocol):
         """Name of the metric; figures of two metrics are never mixed."""
 
     def calibrate(self, call: Call, *, first_s: float = 0.0) -> Paced:
-        """Warm the call up and choose how many calls make a sample; `first_s` was its first use."""
+        """Warm the call up and find the calls per sample; `first_s` was its first use."""
 
     def sample(self, paced: Paced) -> None:
         """Take one sample; it may stay pending until `collect`."""

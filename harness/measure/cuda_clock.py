@@ -53,7 +53,10 @@ class CudaClock:
         self._pending: list[tuple[Paced, Event, Event, int]] = []
 
     def calibrate(self, call: Call, *, first_s: float = 0.0) -> Paced:
-        """Warm up whatever the first use took (it compiled), then choose calls per sample and, for graph_time, capture them."""
+        """Warm up, then choose calls per sample and, for graph_time, capture them.
+
+        The length of the first use says nothing here: it compiled, or planned.
+        """
         warm_up(call, self.now, self.device.synchronize)
         paced = Paced(call, spin_cycles=FIRST_SPIN_CYCLES)
         if self.metric in ("gpu_time", "graph_time"):

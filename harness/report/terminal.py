@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -98,7 +99,8 @@ def _print_table(console: Console, title: str, frame: pd.DataFrame) -> None:
 
 def _print_verdicts(console: Console, verdicts: Sequence[Verdict]) -> None:
     for verdict, sentence in chosen_verdicts(verdicts):
-        line = Text(plain(sentence))
+        lines = textwrap.wrap(plain(sentence), console.width, subsequent_indent="    ")
+        line = Text("\n".join(lines))
         if verdict is not None:
             line.highlight_words([verdict.replace("_", " ")], COLOURS.get(verdict, ""))
         _print_line(console, line)

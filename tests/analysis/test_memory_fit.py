@@ -197,3 +197,19 @@ def test_bad_lengths_are_refused(lengths: list[int], peaks: list[float], message
 def test_another_power_is_refused() -> None:
     with pytest.raises(ValueError, match="powers 0, 1 and 2, not 3"):
         judge_memory(fit(naive), 3)
+
+
+def test_three_points_met_to_the_byte_by_two_terms_are_a_law() -> None:
+    lengths = [64, 128, 256, 512, 1024, 2048, 4096]
+    tile = [83_200, 172_288, 349_000, 700_001]
+    peaks = [*tile, *(1040 * length + 591_872 for length in lengths[4:])]
+    fit = fit_memory(lengths, peaks)
+    assert fit.lengths == (1024, 2048, 4096)
+    assert fit.coefficients == pytest.approx((591_872, 1040, 0))
+
+
+def test_three_points_off_by_a_byte_or_two_are_no_law() -> None:
+    lengths = [64, 128, 256, 512, 1024, 2048, 4096]
+    tile = [83_200, 172_288, 349_000, 700_001]
+    bent = [1040 * 1024 + 591_872, 1040 * 2048 + 591_872 + 100_000, 1040 * 4096 + 591_872]
+    assert fit_memory(lengths, [*tile, *bent]).reason == "misfit"
