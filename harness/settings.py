@@ -37,8 +37,9 @@ class Settings:
 
     def facts(self) -> dict[str, Any]:
         """Return what run.json tells of the settings."""
-        names = ("replicas", "target", "cap_s", "timeout_s", "memory_limit", "pool", "threads")
-        return {name: getattr(self, name) for name in (*names, "seed")}
+        names = ("replicas", "target", "cap_s", "timeout_s", "pool", "threads", "seed")
+        facts = {name: getattr(self, name) for name in names}
+        return facts | {"memory_limit_bytes": self.memory_limit, "budget_s": self.grid.budget_s}
 
 
 def resolve(options: Mapping[str, Any]) -> Settings:

@@ -105,7 +105,8 @@ def length_panels(table: pd.DataFrame) -> list[tuple[Panel, pd.DataFrame]]:
 def axis_panel(table: pd.DataFrame, axis: str) -> tuple[Panel, pd.DataFrame] | None:
     """Return the richest set of rows that differ in one axis alone, or None.
 
-    Key heads follow the query heads (their ratio is what stays fixed); a window follows its mask.
+    Without a mask if there is a choice. Key heads follow the query heads (their ratio is what
+    stays fixed); a window follows its mask.
     """
     rows = distinct(table)
     free = {"heads": {"heads", "heads_kv"}, "mask": {"mask", "window"}}.get(axis, {axis})
@@ -118,7 +119,8 @@ def axis_panel(table: pd.DataFrame, axis: str) -> tuple[Panel, pd.DataFrame] | N
         return None
     sizes = label[timed].value_counts()
     lengths = rows["length_query"].groupby(label).max()
-    best = max(values.index, key=lambda group: (values[group], sizes[group], lengths[group]))
+    plain = (rows["mask"] == "full").groupby(label).max()
+    best = max(values.index, key=lambda one: (values[one], plain[one], sizes[one], lengths[one]))
     frame = rows[label == best]
     return Panel.of(next(frame[frame["time_median_s"].notna()].itertuples())), frame
 

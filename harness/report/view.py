@@ -87,7 +87,7 @@ class View:
 
     def ceiling(self, dtype: str) -> float | None:
         """Return the measured rate of a matrix product in FLOP/s, or None."""
-        matmul = self.mapping("ceilings").get("matmul")
+        matmul = self.mapping("ceilings").get("flops_per_s")
         value = matmul.get(dtype) if isinstance(matmul, dict) else None
         return float(value) if isinstance(value, (int, float)) and value > 0 else None
 

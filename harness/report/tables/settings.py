@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 FIRST = ("run", "started", "ended", "complete", "command", "device", "fingerprint", "baseline")
 LEFT_OUT = {"schema", "unavailable", "notes"}
 WRITERS: dict[str, Callable[[Any], str]] = {
-    "wall_s": units.duration, "timed_s": units.duration, "settings.memory_limit": units.size,
+    "wall_s": units.duration, "timed_s": units.duration,
     "ceilings.copy_bytes_per_s": lambda value: f"{units.size(value)}/s",
 }  # fmt: skip
 
@@ -45,7 +45,7 @@ def _text(name: str, value: Any) -> str:
         return units.size(value)
     if name in WRITERS:
         return WRITERS[name](value)
-    if name.startswith("ceilings.matmul."):
+    if name.startswith("ceilings.flops_per_s."):
         return units.rate(value)
     if isinstance(value, list):
         return ", ".join(map(_entry, value))
