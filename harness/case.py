@@ -15,6 +15,16 @@ MASK_CODES = {
     "causal-padding": "causal-padding",
     "sliding-window": "window",
 }
+# What is computed. `attention` is the operation alone; the others are what it is a part of, or is
+# compared with, and take hidden states of width heads * dim_key.
+WORK_CODES = {
+    "attention": "",
+    "layer": "layer-",
+    "projections": "projections-",
+    "recurrence": "recurrence-",
+    "sequence": "sequence-",
+    "step": "step-",
+}
 PHASE_CODES = {"forward": "fwd", "backward": "bwd", "forward_backward": "fwdbwd"}
 # Forward is two products; backward is four, so three times forward in all (no recomputation).
 PHASE_PRODUCTS = {"forward": 1, "backward": 2, "forward_backward": 3}
@@ -50,11 +60,13 @@ class Case:
     mask: str = "full"
     window: int | None = None
     phase: str = "forward"
+    work: str = "attention"
 
     def __post_init__(self) -> None:
         pick("dtype", self.dtype, DTYPE_CODES)
         pick("mask", self.mask, MASK_CODES)
         pick("phase", self.phase, PHASE_CODES)
+        pick("work", self.work, WORK_CODES)
         for name in ("batch", "heads", "heads_kv", "length_query", "length_key"):
             _positive(name, getattr(self, name))
         _positive("dim_key", self.dim_key)
@@ -85,7 +97,7 @@ class Case:
     @property
     def id(self) -> str:
         """Short stable name of `[a-z0-9.-]`, without the device; equal cases have equal ids."""
-        parts = [PHASE_CODES[self.phase], f"t{self.length_query}"]
+        parts = [WORK_CODES[self.work] + PHASE_CODES[self.phase], f"t{self.length_query}"]
         parts += [f"k{self.length_key}"] * (self.length_key != self.length_query)
         parts += [f"b{self.batch}"] * (self.batch != 1)
         parts += [f"h{self.heads}"]
@@ -94,6 +106,11 @@ class Case:
         parts += [f"v{self.dim_value}"] * (self.dim_value != self.dim_key)
         parts += [DTYPE_CODES[self.dtype], f"{MASK_CODES[self.mask]}{self.window or ''}"]
         return "-".join(parts)
+
+    @property
+    def width(self) -> int:
+        """Features of a hidden state: all heads side by side."""
+        return self.heads * self.dim_key
 
     @property
     def itemsize(self) -> int:

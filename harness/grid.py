@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -31,6 +31,7 @@ DtypeName = Literal["float64", "float32", "bfloat16", "float16"]
 MaskName = Literal[
     "full", "causal", "causal-bottom-right", "padding", "causal-padding", "sliding-window"
 ]
+WorkName = Literal["attention", "layer", "projections", "recurrence", "sequence", "step"]
 PhaseName = Literal["forward", "backward", "forward_backward"]
 
 
@@ -66,6 +67,7 @@ class Axes(BaseModel):
     mask: OneOrMore[MaskName] | None = None
     window: Whole | None = None
     phase: OneOrMore[PhaseName] | None = None
+    work: OneOrMore[WorkName] | None = None
 
 
 class Series(Axes):
@@ -108,14 +110,17 @@ class Grid(BaseModel):
                     seen.add((series.suite, case))
                     yield series.suite, case
 
-    def cells(self, suite: str, backends: Iterable[str], device: str) -> list[Cell]:
-        """List the cells of one suite: every case on every backend that may run its length."""
+    def cells(self, suite: str, works: Mapping[str, str], device: str) -> list[Cell]:
+        """List the cells of one suite: every case on every backend of its work and length.
+
+        `works` maps the names of the backends to what they compute.
+        """
         return [
             Cell(suite, backend, case)
             for name, case in self.cases(device)
             if name == suite
-            for backend in backends
-            if self.wants(backend, case)
+            for backend, work in works.items()
+            if work == case.work and self.wants(backend, case)
         ]
 
     def wants(self, backend: str, case: Case) -> bool:

@@ -98,7 +98,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if marker is None:
         return
     settings = settings_of(metafunc.config)
-    cells = settings.grid.cells(marker.args[0], settings.backends, settings.device)
+    cells = settings.grid.cells(marker.args[0], settings.works(), settings.device)
     metafunc.parametrize("cell", cells, ids=[cell.name for cell in cells])
 
 

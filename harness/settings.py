@@ -35,6 +35,15 @@ class Settings:
     threads: int
     seed: int = 0
 
+    def works(self) -> dict[str, str]:
+        """Map each backend to what it computes; a user's own computes attention."""
+        from harness.attention.backends import BACKENDS
+
+        return {
+            name: BACKENDS[name].work if name in BACKENDS else "attention"
+            for name in self.backends
+        }
+
     def facts(self) -> dict[str, Any]:
         """Return what run.json tells of the settings."""
         names = ("replicas", "target", "cap_s", "timeout_s", "pool", "threads", "seed")

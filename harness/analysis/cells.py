@@ -27,6 +27,7 @@ class SeriesKey:
     dim_key: int
     dim_value: int
     window: int | None
+    work: str = "attention"
 
     @classmethod
     def of(cls, record: Record) -> Self:

@@ -34,6 +34,8 @@ class Backend:
     """
 
     name: ClassVar[str]
+    # What it computes (case.WORK_CODES); a grid asks it for cases of this work alone.
+    work: ClassVar[str] = "attention"
     # A regular expression that the recorded kernel must match. None: any kernel will do.
     pinned_kernel: ClassVar[str | None] = None
     # Score matrices [batch, heads, length_query, length_key] alive at the peak of a forward call;

@@ -6,9 +6,8 @@ from typing import Any
 
 import torch
 
-from harness.attention.agreement import Oracle
 from harness.attention.backend import Backend, Call, Unsupported
-from harness.attention.inputs import Inputs, make_inputs
+from harness.attention.work import WORKS, Judge
 from harness.measure.clock import timed_call
 from harness.measure.device import Device
 from harness.measure.kernels import kernel_of, matches
@@ -31,8 +30,9 @@ class Checker:
         if case.phase != "forward":
             raise Unsupported(f"phase {case.phase} is not measured by this version")
         refuse(case.input_bytes() + case.output_bytes(), device=case.device, limit=limit)
-        self.inputs: Inputs = make_inputs(case, seed=visit.seed)
-        self.oracle: Oracle | None = None
+        self.work = WORKS[case.work]
+        self.inputs = self.work.make_inputs(case, seed=visit.seed)
+        self.oracle: Judge | None = None
 
     def prepare(self, backend: Backend, fields: Fields) -> Call:
         """Return the backend's call after its first use, which is timed apart."""
@@ -52,7 +52,7 @@ class Checker:
     def agree(self, output: object, fields: Fields) -> None:
         """Compare an output with the oracle, which is computed once, for the first that asks."""
         if self.oracle is None:
-            self.oracle = Oracle(self.inputs)
+            self.oracle = self.work.make_oracle(self.inputs)
         if not isinstance(output, torch.Tensor):
             raise TypeError(f"the output is a {type(output).__name__}, not a tensor")
         found = self.oracle.check(output)

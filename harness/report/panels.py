@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Self
 
-from harness.case import DTYPE_CODES, MASK_CODES, PHASE_CODES
+from harness.case import DTYPE_CODES, MASK_CODES, PHASE_CODES, WORK_CODES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,6 +31,7 @@ class Panel:
     dim_key: int
     dim_value: int
     window: int | None
+    work: str = "attention"
 
     @classmethod
     def of(cls, source: Any) -> Self:
@@ -52,7 +53,8 @@ class Panel:
     def title(self, *, without: str = "", length: int | None = None) -> str:
         """Say what the rows share: device, dtype, mask, phase, shape, and a fixed length."""
         window = f" of {self.window}" if self.window else ""
-        parts = {
+        parts = {"work": self.work} if self.work != "attention" else {}
+        parts |= {
             "device": self.device, "dtype": self.dtype, "mask": f"{self.mask} mask{window}",
             "phase": self.phase.replace("_", " + "),
         }  # fmt: skip
@@ -69,7 +71,8 @@ class Panel:
         mask = f"{MASK_CODES.get(self.mask, 'mask')}{self.window or ''}"
         names = f"{PHASE_CODES.get(self.phase, 'phase')}-{shape}"
         device = "".join(sign for sign in self.device if sign.isalnum())
-        return f"{names}{DTYPE_CODES.get(self.dtype, 'dtype')}-{mask}-{device}"
+        work = WORK_CODES.get(self.work, "work-")
+        return f"{work}{names}{DTYPE_CODES.get(self.dtype, 'dtype')}-{mask}-{device}"
 
     @property
     def rank(self) -> tuple[Any, ...]:
@@ -80,7 +83,8 @@ class Panel:
             list(order).index(name) if name in order else len(order)
             for order, name in zip(orders, names, strict=True)
         ]
-        return (self.device, *places, self.batch, self.heads, self.heads_kv, self.slug)
+        work = list(WORK_CODES).index(self.work) if self.work in WORK_CODES else len(WORK_CODES)
+        return (self.device, work, *places, self.batch, self.heads, self.heads_kv, self.slug)
 
 
 SHARED = [field.name for field in fields(Panel)]
