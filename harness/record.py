@@ -52,7 +52,7 @@ class Record:
     mask: str = column("", "which keys a query may see", default="")
     window: int | None = column("positions", "keys a sliding window keeps")
     phase: str = column("", "forward, backward or forward_backward", default="")
-    work: str = column("", "what is computed: attention, or what it is a part of", default="attention")
+    work: str = column("", "attention, or what it is a part of", default="attention")
     status: str = column("", "how the cell ended", default="")
     reason: str | None = column("", "one sentence when the status is not ok")
     kernel: str | None = column("", "the kernel seen to run")
