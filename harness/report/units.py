@@ -100,13 +100,17 @@ def decimals_of(low: float, high: float) -> int:
 
 
 def interval(value: Any, low: Any, high: Any) -> str:
-    """Write an estimate and its interval, `2.08 [2.05, 2.11]`, to its own digits."""
+    """Write an estimate and its interval, `2.08 [2.05, 2.11]`, to its own digits.
+
+    However wide the interval is, two digits of the estimate stay: `1.3 [0.9, 2.8]`.
+    """
     middle, left, right = number(value), number(low), number(high)
     if middle is None:
         return ABSENT
     if left is None or right is None:
         return significant(middle)
-    places = decimals_of(left, right)
+    least = 0 if middle == 0 else 1 - math.floor(math.log10(abs(middle)))
+    places = min(3, max(decimals_of(left, right), least, 0))
     return f"{middle:,.{places}f} [{left:,.{places}f}, {right:,.{places}f}]"
 
 
