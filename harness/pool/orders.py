@@ -15,12 +15,17 @@ HOME = str(Path(__file__).resolve().parents[2])
 
 @dataclass(frozen=True, kw_only=True)
 class WorkerSpec:
-    """Say how a worker runs: its device, threads, cores, and the backends beside the built-in."""
+    """Say how a worker runs: its device, threads, cores, and the backends beside the built-in.
+
+    `heap_bytes` of the host's heap are touched at the start, so that no timed call is the one
+    that makes it grow.
+    """
 
     device: str
     threads: int = 1
     cores: tuple[int, ...] = ()
     memory_limit: int | None = None
+    heap_bytes: int = 0
     extra_backends: tuple[str, ...] = ()
 
     @classmethod

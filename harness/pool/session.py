@@ -21,6 +21,7 @@ from harness.settings import Settings
 from harness.store import RunWriter, new_folder
 
 CEILING_SECONDS = 0.2
+LARGEST_HEAP = 2**31
 # A cell costs at least this in each replica, and a long call is made about 6 times at 2e10 FLOP/s.
 CELL_SECONDS, FLOPS_PER_SECOND = 0.1, 2e10 / 6
 Outcome = tuple[Record, list[list[float]]]
@@ -83,6 +84,7 @@ class Session:
             threads=settings.threads,
             cores=cores,
             memory_limit=settings.memory_limit,
+            heap_bytes=self._heap_bytes() if settings.device == "cpu" else 0,
             extra_backends=settings.extra_backends,
         )
         self.pool = make_pool(
@@ -100,6 +102,21 @@ class Session:
             "ceilings": self.ceilings,
         }
         self.writer.save_facts()
+
+    def _heap_bytes(self) -> int:
+        """Return twice what the largest cell wants, within a quarter of the memory there is."""
+        from harness.attention.backends import BACKENDS
+        from harness.measure.machine import available_memory
+        from harness.measure.refusal import wanted_bytes
+
+        wanted = [
+            wanted_bytes(BACKENDS[cell.backend], case)
+            for case, cells in self.visits.items()
+            for cell in cells
+            if cell.backend in BACKENDS
+        ]
+        room = available_memory() // (4 * self.settings.replicas)
+        return min(2 * max(wanted, default=0), room, LARGEST_HEAP)
 
     def steps(self) -> list[float]:
         """Guess the seconds of each visit of each pass; only ratios count."""

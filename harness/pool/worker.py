@@ -58,7 +58,7 @@ class Bench:
         from harness.attention.extra import extra_name, load_extra
         from harness.measure.setup import set_up
 
-        set_up(spec.device, spec.threads)
+        set_up(spec.device, spec.threads, heap_bytes=spec.heap_bytes)
         self.backends = BACKENDS | {
             extra_name(one): load_extra(one) for one in spec.extra_backends
         }
