@@ -37,7 +37,7 @@ class Progress:
         if self.console.is_terminal:
             text = TextColumn("{task.description}", markup=False)
             self.bar = RichProgress(BarColumn(bar_width=24), text, console=self.console)
-            self.task = self.bar.add_task("", total=sum(weights))
+            self.task = self.bar.add_task(self.text("starting"), total=sum(weights))
             self.bar.start()
 
     def advance(self, step: str) -> None:
