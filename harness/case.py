@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
 
+from harness import work_costs
+
 ITEM_SIZES = {"float64": 8, "float32": 4, "bfloat16": 2, "float16": 2}
 DTYPE_CODES = {"float64": "f64", "float32": "f32", "bfloat16": "bf16", "float16": "f16"}
 MASK_CODES = {
@@ -14,6 +16,7 @@ MASK_CODES = {
     "padding": "padding",
     "causal-padding": "causal-padding",
     "sliding-window": "window",
+    "alibi": "alibi",
 }
 # What is computed. `attention` is the operation alone; the others are what it is a part of, or is
 # compared with, and take hidden states of width heads * dim_key.
@@ -21,7 +24,10 @@ WORK_CODES = {
     "attention": "",
     "layer": "layer-",
     "projections": "projections-",
-    "recurrence": "recurrence-",
+    "rnn": "rnn-",
+    "gru": "gru-",
+    "lstm": "lstm-",
+    "packed": "packed-",
     "sequence": "sequence-",
     "step": "step-",
 }
@@ -45,7 +51,8 @@ class Case:
     Query is [batch, heads, length_query, dim_key], key [batch, heads_kv, length_key, dim_key],
     value [batch, heads_kv, length_key, dim_value], output [batch, heads, length_query, dim_value].
     `causal` aligns the triangle top-left (position i sees keys 0..i), `causal-bottom-right`
-    lets the last query see every key; the two differ only when the lengths do.
+    lets the last query see every key; the two differ only when the lengths do. `alibi` is
+    `causal` with a bias that falls off with the distance, one slope per query head.
     """
 
     device: str = "cpu"
@@ -77,6 +84,7 @@ class Case:
             raise ValueError("window goes with mask sliding-window and with no other")
         if self.window is not None:
             _positive("window", self.window)
+        work_costs.check_work(self)
 
     @classmethod
     def square(cls, length: int, *, heads: int = 4, dim: int = 64, **fields: Any) -> Self:
@@ -147,24 +155,26 @@ class Case:
         Backward counts twice forward (four products against two), without the recomputation
         that a fused kernel adds: a rate in FLOP/s of such a kernel is of useful work.
         """
-        forward = 2 * self.pairs() * self.heads * (self.dim_key + self.dim_value)
+        forward = work_costs.forward_flops(self)
         return forward * PHASE_PRODUCTS[self.phase]
 
     def min_bytes(self) -> int:
         """Count each input once and each output once; backward adds the gradients of both."""
-        query = self.heads * self.length_query * (self.dim_key + self.dim_value)
-        keys = self.heads_kv * self.length_key * (self.dim_key + self.dim_value)
         passes = {"forward": 1, "backward": 2, "forward_backward": 3}[self.phase]
-        return self.batch * (query + keys) * self.itemsize * passes
+        return (self.input_bytes() + self.output_bytes()) * passes
 
     def input_bytes(self) -> int:
-        """Count the bytes of query, key and value."""
+        """Count the bytes of query, key and value, or of what else the work takes."""
+        if self.work != "attention":
+            return work_costs.input_bytes(self)
         query = self.heads * self.length_query * self.dim_key
         keys = self.heads_kv * self.length_key * (self.dim_key + self.dim_value)
         return self.batch * (query + keys) * self.itemsize
 
     def output_bytes(self) -> int:
         """Count the bytes of the output."""
+        if self.work != "attention":
+            return work_costs.output_bytes(self)
         return self.batch * self.heads * self.length_query * self.dim_value * self.itemsize
 
     def score_bytes(self) -> int:

@@ -29,9 +29,12 @@ OneOrMore: TypeAlias = T | Annotated[list[T], Field(min_length=1)]
 Whole: TypeAlias = OneOrMore[PositiveInt]
 DtypeName = Literal["float64", "float32", "bfloat16", "float16"]
 MaskName = Literal[
-    "full", "causal", "causal-bottom-right", "padding", "causal-padding", "sliding-window"
-]
-WorkName = Literal["attention", "layer", "projections", "recurrence", "sequence", "step"]
+    "full", "causal", "causal-bottom-right", "padding", "causal-padding", "sliding-window",
+    "alibi",
+]  # fmt: skip
+WorkName = Literal[
+    "attention", "layer", "projections", "rnn", "gru", "lstm", "packed", "sequence", "step"
+]  # fmt: skip
 PhaseName = Literal["forward", "backward", "forward_backward"]
 
 
@@ -71,9 +74,13 @@ class Axes(BaseModel):
 
 
 class Series(Axes):
-    """One sweep: the product of its lists, everything else as in the base."""
+    """One sweep: the product of its lists, everything else as in the base.
+
+    `backends` are the only ones to ask for it (all): where a few can tell, the rest costs time.
+    """
 
     suite: str = Field(min_length=1)
+    backends: Annotated[list[str], Field(min_length=1)] | None = None
 
 
 class Grid(BaseModel):
@@ -115,13 +122,16 @@ class Grid(BaseModel):
 
         `works` maps the names of the backends to what they compute.
         """
-        return [
+        cells = (
             Cell(suite, backend, case)
-            for name, case in self.cases(device)
-            if name == suite
+            for series in self.series
+            if series.suite == suite
+            for case in expand(series, self.base, device)
             for backend, work in works.items()
             if work == case.work and self.wants(backend, case)
-        ]
+            if series.backends is None or backend in series.backends
+        )
+        return list(dict.fromkeys(cells))
 
     def wants(self, backend: str, case: Case) -> bool:
         """Whether the grid lets this backend run a case of this length."""
@@ -131,7 +141,7 @@ class Grid(BaseModel):
 
 def expand(series: Series, base: Axes, device: str) -> Iterator[Case]:
     """Yield the product of a series' axes over the base."""
-    given = series.model_dump(exclude_none=True, exclude={"suite"})
+    given = series.model_dump(exclude_none=True, exclude={"suite", "backends"})
     axes = DEFAULTS | base.model_dump(exclude_none=True) | given
     lists = [value if isinstance(value, list) else [value] for value in axes.values()]
     for values in product(*lists):

@@ -8,6 +8,9 @@ from typing import IO, TYPE_CHECKING, Any
 
 import pytest
 
+from harness.asking import conform as conform
+from harness.asking import may_ask, one_each, parameter, question_of
+from harness.conformance import Question
 from harness.grid import Cell
 from harness.injection import LatePath, ReplayClock, replay, without_nan
 from harness.record import Record, Status
@@ -56,6 +59,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Declare the marker and let pytest-benchmark make its file without printing its table."""
     config.addinivalue_line("markers", "cells(suite): measure the grid's cells of this suite")
+    config.addinivalue_line("markers", "behaviours: ask every behaviour of every backend")
     # A cell without a time has no rounds to replay; pytest-benchmark warns of each.
     config.addinivalue_line("filterwarnings", "ignore:Benchmark fixture was not used at all")
     if config.getoption("benchmark_only", False):
@@ -93,7 +97,9 @@ def pytest_collection(session: pytest.Session) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Turn a test marked `cells(suite)` into one test per cell of the grid."""
+    """Turn a test marked `cells(suite)` into one per cell, `behaviours` into one per question."""
+    if metafunc.definition.get_closest_marker("behaviours"):
+        one_each(metafunc, settings_of(metafunc.config).questions())
     marker = metafunc.definition.get_closest_marker("cells")
     if marker is None:
         return
@@ -106,9 +112,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Measure a cell once though two suites ask for it, and keep the cells of a case together.
 
-    A suite of which the grid has no cell is left out.
+    What is exact comes before what is timed. A suite of which the grid has no cell is left out.
     """
-    kept: dict[Any, list[pytest.Item]] = {}
+    kept: dict[Any, list[pytest.Item]] = {Question: []}
     seen, again = set(), []
     for item in items:
         cell = cell_of(item)
@@ -119,15 +125,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if cell is not None:
             seen.add(cell.name)
             item.add_marker(pytest.mark.benchmark(timer=ReplayClock()))
-        kept.setdefault(cell.case if cell else "others", []).append(item)
+        group = cell.case if cell else Question if question_of(item) else "others"
+        kept.setdefault(group, []).append(item)
     items[:] = [item for group in kept.values() for item in group]
     config.hook.pytest_deselected(items=again) if again else None
 
 
 def cell_of(item: pytest.Item) -> Cell | None:
     """Return the cell that a test measures, or None for any other test."""
-    callspec = getattr(item, "callspec", None)
-    cell = callspec.params.get("cell") if callspec else None
+    cell = parameter(item, "cell")
     return cell if isinstance(cell, Cell) else None
 
 
@@ -140,10 +146,14 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Start the run once it is known which cells are left; a wrong folder ends it here."""
+    """Start the run once it is known which cells are left; a wrong folder ends it here.
+
+    Backends that turn out to be unavailable are asked no questions.
+    """
     config = session.config
     cells = [cell for cell in map(cell_of, session.items) if cell is not None]
-    if not cells or config.getoption("collectonly"):
+    asked = [question for question in map(question_of, session.items) if question is not None]
+    if not (cells or asked) or config.getoption("collectonly"):
         return
     if config.getoption("dist", "no") != "no":
         raise pytest.UsageError("timing under pytest-xdist means nothing: run without -n")
@@ -154,11 +164,14 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     quieten(reporter)
     progress = config.stash[PROGRESS] = Progress(real_output(config))
     try:
-        config.stash[SESSION] = run = Session(settings_of(config), cells, progress.advance)
+        config.stash[SESSION] = run = Session(
+            settings_of(config), cells, progress.advance, questions=asked
+        )
         progress.say(f"{len(cells)} cells, results in {run.folder}")
         run.start()
     except (ValueError, OSError) as error:
         raise pytest.UsageError(str(error)) from None
+    session.items[:] = [item for item in session.items if may_ask(item, run.unavailable)]
     progress.start(run.steps())
 
 

@@ -70,7 +70,8 @@ class Record:
     replicas: int | None = column("", "worker processes that timed the cell")
     replica_medians_s: tuple[float, ...] | None = column("s", "median of each replica")
     first_call_s: float | None = column("s", "first call: compilation, plans, caches")
-    peak_bytes: int | None = column("B", "peak memory above the resident inputs")
+    peak_bytes: int | None = column("B", "peak above resident inputs, backward with its forward")
+    held_bytes: int | None = column("B", "held between forward and backward, output included")
     reserved_bytes: int | None = column("B", "peak the allocator reserved (CUDA)")
     output_bytes: int | None = column("B", "bytes of the output")
     mask_bytes: int | None = column("B", "bytes of an explicit mask, made before the call")
@@ -128,6 +129,7 @@ class Observation:
     calls_per_sample: int = 1
     first_call_s: float | None = None
     peak_bytes: int | None = None
+    held_bytes: int | None = None
     reserved_bytes: int | None = None
     output_bytes: int | None = None
     mask_bytes: int | None = None

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from harness.conformance import Question, questions
 from harness.grid import Grid, load_grid
 
 POOLS = ("local", "inline")
@@ -44,6 +45,14 @@ class Settings:
             for name in self.backends
         }
 
+    def questions(self) -> list[Question]:
+        """List the behaviours to ask of the backends that compute attention.
+
+        One that compiles each case is asked only where the grid lists it by name.
+        """
+        attention = [name for name, work in self.works().items() if work == "attention"]
+        return questions(attention, compiled=self.grid.backends or ())
+
     def facts(self) -> dict[str, Any]:
         """Return what run.json tells of the settings."""
         names = ("replicas", "target", "cap_s", "timeout_s", "pool", "threads", "seed")
@@ -65,6 +74,8 @@ def resolve(options: Mapping[str, Any]) -> Settings:
     known = known_backends(extra)
     backends = _chosen("backend", _names(options.get("backends")), known)
     wanted = _chosen("backend", grid.backends or [], known)
+    for series in grid.series:
+        _chosen("backend", series.backends or [], known)
     baseline = options.get("baseline") or DEFAULT_BASELINE
     limit = _number("memory-limit", options.get("memory_limit"), None)
     return Settings(
@@ -92,6 +103,11 @@ def known_backends(extra: list[str]) -> list[str]:
     from harness.attention.extra import extra_name
 
     return [*BACKENDS, *(extra_name(spec) for spec in extra)]
+
+
+def chosen_backends(text: str) -> tuple[str, ...]:
+    """Return the built-in backends named in a list like `A,B`; ValueError for an unknown one."""
+    return _chosen("backend", _names(text), known_backends([]))
 
 
 def find_device(wanted: str) -> str:

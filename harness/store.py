@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import math
 import os
@@ -11,12 +13,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from harness.conformance import COLUMNS as FINDING_COLUMNS
+from harness.conformance import Finding
 from harness.record import COLUMNS, SCHEMA_VERSION, Record
 
 if TYPE_CHECKING:
     import pandas as pd
 
 JOURNAL, FACTS, LATEST = "journal.jsonl", "run.json", "LATEST"
+CONFORMANCE = "conformance.csv"
 PANDAS_TYPES = {
     "str": "str", "str | None": "str", "int": "Int64", "int | None": "Int64",
     "float": "Float64", "float | None": "Float64", "bool | None": "boolean",
@@ -26,12 +31,13 @@ PANDAS_TYPES = {
 
 @dataclass(frozen=True)
 class Run:
-    """Hold one run read back: its facts, one row per cell, and one row per raw sample."""
+    """Hold one run read back: facts, a row per cell, per raw sample, and per behaviour asked."""
 
     folder: Path
     facts: dict[str, Any]
     table: pd.DataFrame
     samples: pd.DataFrame
+    conformance: pd.DataFrame = field(default_factory=lambda: make_conformance([]))
 
     @property
     def name(self) -> str:
@@ -89,6 +95,15 @@ class RunWriter:
         self.journal.flush()
         self.cells[record.cell] = (record, samples)
 
+    def append_finding(self, finding: Finding) -> None:
+        """Append one row to conformance.csv and flush; the first one brings the header."""
+        path = self.folder / CONFORMANCE
+        rows = [finding.as_dict().values()]
+        with path.open("a", encoding="utf-8", newline="") as file:
+            csv.writer(file, lineterminator="\n").writerows(
+                rows if file.tell() else [FINDING_COLUMNS, *rows]
+            )
+
     def save_facts(self) -> None:
         """Write what is known of the whole run so far."""
         write_json(self.folder / FACTS, self.facts)
@@ -137,6 +152,14 @@ def make_samples(cells: Iterable[tuple[Record, list[list[float]]]]) -> pd.DataFr
     return pd.DataFrame(rows, columns=["cell", "replica", "index", "seconds"])
 
 
+def make_conformance(findings: Iterable[Finding]) -> pd.DataFrame:
+    """Make the table of behaviours: one row per finding, all of text."""
+    import pandas as pd
+
+    rows = [finding.as_dict() for finding in findings]
+    return pd.DataFrame(rows, columns=list(FINDING_COLUMNS), dtype="str")
+
+
 def find_run(results: Path, run: str | None = None) -> Path:
     """Find a run's folder by path or name, or the newest; ValueError if there is none."""
     if run is None:
@@ -161,9 +184,11 @@ def load_run(folder: Path) -> Run:
     """
     facts = read_facts(folder)
     cells = read_journal(folder / JOURNAL) if (folder / JOURNAL).is_file() else []
+    found = make_conformance(read_findings(folder / CONFORMANCE))
     if cells:
-        return Run(folder, facts, make_table(record for record, _ in cells), make_samples(cells))
-    return Run(folder, facts, read_csv(folder / "cells.csv"), make_samples([]))
+        table = make_table(record for record, _ in cells)
+        return Run(folder, facts, table, make_samples(cells), found)
+    return Run(folder, facts, read_csv(folder / "cells.csv"), make_samples([]), found)
 
 
 def read_facts(folder: Path) -> dict[str, Any]:
@@ -197,6 +222,20 @@ def read_journal(path: Path) -> list[tuple[Record, list[list[float]]]]:
     return list(cells.values())
 
 
+def read_findings(path: Path) -> list[Finding]:
+    """Read conformance.csv, none if there is none; a last row cut in half is left out."""
+    if not path.is_file():
+        return []
+    text = path.read_text(encoding="utf-8")
+    rows = list(csv.DictReader(io.StringIO(text[: text.rfind("\n") + 1], newline="")))
+    try:
+        return [
+            Finding.from_dict({name: value or None for name, value in row.items()}) for row in rows
+        ]
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{path} cannot be read: {error}") from None
+
+
 def read_csv(path: Path) -> pd.DataFrame:
     """Read cells.csv into the types of the schema."""
     import pandas as pd
@@ -205,15 +244,22 @@ def read_csv(path: Path) -> pd.DataFrame:
         raw = pd.read_csv(path, dtype=str, keep_default_na=False, na_values=[""])
     except (OSError, ValueError) as error:
         raise ValueError(f"{path} cannot be read: {error}") from None
-    missing = set(COLUMNS) - set(raw.columns)
+    missing = {"cell", "backend", "status"} - set(raw.columns)
     if missing:
         raise ValueError(f"{path} lacks the columns {sorted(missing)}")
     return make_table(Record.from_dict(_parse(row)) for row in raw.to_dict("records"))
 
 
 def _parse(row: dict[Any, Any]) -> dict[str, Any]:
-    """Turn the text of one CSV row into the schema's types."""
-    return {name: _parse_value(row[name], str(item.type)) for name, item in COLUMNS.items()}
+    """Turn the text of one CSV row into the schema's types.
+
+    Columns that came later than the file are absent in it, as they are in an old journal.
+    """
+    return {
+        name: _parse_value(row[name], str(item.type))
+        for name, item in COLUMNS.items()
+        if name in row
+    }
 
 
 def _parse_value(text: Any, kind: str) -> Any:

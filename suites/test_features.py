@@ -1,4 +1,4 @@
-"""Features: time and memory against the head dimension."""
+"""Features: time and memory against the dims of keys and values (claim C2)."""
 
 from collections.abc import Callable
 

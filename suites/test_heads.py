@@ -1,4 +1,4 @@
-"""Heads and batch: score memory in B and in H (claims C5, C7)."""
+"""Heads and batch: score memory in B and in H (claims C5, C7, D-gqa)."""
 
 from collections.abc import Callable
 

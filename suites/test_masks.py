@@ -1,4 +1,4 @@
-"""Masks: does a mask take the parallelism away? (claim C9)."""
+"""Masks: does a mask take the parallelism away? (claims C9, D-alibi, D-varlen)."""
 
 from collections.abc import Callable
 

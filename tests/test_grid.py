@@ -92,3 +92,29 @@ def test_quick_is_the_star_that_the_claims_need() -> None:
     assert {case.heads for case in cases} >= {1, 2, 4, 8}
     assert {case.dtype for case in cases} >= {"float32", "bfloat16", "float16"}
     assert {case.mask for case in cases} >= {"full", "causal", "padding", "causal-padding"}
+
+
+def test_a_series_may_ask_a_few_backends_alone(tmp_path: Path) -> None:
+    works = {"naive": "attention", "tiled": "attention", "layer": "layer"}
+    grid = load_grid(
+        written(
+            tmp_path,
+            '[[series]]\nsuite = "length"\nlength = 8\n'
+            '[[series]]\nsuite = "length"\nlength = [8, 16]\nbackends = ["tiled"]\n'
+            '[[series]]\nsuite = "heads"\nheads = 2\nbackends = ["naive"]\n',
+        )
+    )
+    names = [cell.name for cell in grid.cells("length", works, "cpu")]
+    assert names == [
+        "naive.fwd-t8-h4-d64-f32-full", "tiled.fwd-t8-h4-d64-f32-full",
+        "tiled.fwd-t16-h4-d64-f32-full",
+    ]  # fmt: skip
+    assert [cell.backend for cell in grid.cells("heads", works, "cpu")] == ["naive"]
+
+
+def test_a_series_that_asks_an_unknown_backend_is_refused(tmp_path: Path) -> None:
+    from harness.settings import resolve
+
+    text = '[[series]]\nsuite = "length"\nlength = 8\nbackends = ["naiv"]\n'
+    with pytest.raises(ValueError, match="unknown backend 'naiv'; valid: naive"):
+        resolve({"grid": written(tmp_path, text), "device": "cpu"})

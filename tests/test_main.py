@@ -1,12 +1,14 @@
 """The command line, as a user types it."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from harness.attention.backends import BACKENDS
 from harness.case import Case
 from harness.record import Record, cell_name
 from harness.store import RunWriter, new_folder
@@ -54,7 +56,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_every_command_has_help_with_an_example() -> None:
     listed = attnbench("--help").stdout
-    for name in ("backends", "grid", "doctor", "report", "claims", "show"):
+    for name in ("explain", "backends", "grid", "doctor", "report", "claims", "show"):
         assert name in listed
         assert "Example: attnbench" in attnbench(name, "--help").stdout, name
 
@@ -63,13 +65,38 @@ def test_backends_are_listed_with_true_reasons() -> None:
     done = attnbench("backends", "--device", "cpu", "--json")
     assert done.returncode == 0, done.stderr
     reasons = {row["backend"]: row["reason"] for row in json.loads(done.stdout)}
-    assert len(reasons) == 16
+    assert list(reasons) == list(BACKENDS)
     for name in ("naive", "rowwise", "tiled", "sdpa", "sdpa-math", "sdpa-flash"):
         assert reasons[name] is None, name
     for name in ("sdpa-cudnn", "sdpa-efficient", "xformers", "flash-attn", "flash-attn-4"):
         assert reasons[name], name
         assert "\n" not in reasons[name]
     assert "warn" not in done.stderr.lower()
+
+
+def test_the_worked_example_is_explained_with_every_answer() -> None:
+    done = attnbench("explain", "--device", "cpu")
+    assert done.returncode == 0, done.stderr
+    for words in ("0.1667 = 1/6", "5.6667 = 17/3", "0.6667 = 2/3", "3.3333 = 10/3", "-inf"):
+        assert words in done.stdout, words
+    for name in ("naive", "rowwise", "tiled", "sdpa-math", "sdpa-flash"):
+        assert re.search(rf"{name} +float64 +5.66667, 6.42857, 6.94444", done.stdout), name
+    assert max(map(len, done.stdout.splitlines())) <= 100
+
+
+def test_an_example_of_ones_own_is_explained_the_same_twice() -> None:
+    words = ("explain", "--length", "4", "--dim", "8", "--mask", "causal", "--seed", "1")
+    done = attnbench(*words, "--device", "cpu", "--backends", "naive,sdpa", "--json")
+    assert done.returncode == 0, done.stderr
+    [shown] = json.loads(done.stdout)
+    steps = {step["name"]: step["values"] for step in shown["steps"]}
+    assert list(steps) == ["scores", "scaled scores", "masked scores", "masked weights", "output"]
+    assert steps["masked scores"][0][1:] == [None] * 3
+    assert [sum(row) for row in steps["masked weights"]] == pytest.approx([1.0] * 4)
+    assert steps["scaled scores"][3][0] == pytest.approx(steps["scores"][3][0] / 8**0.5)
+    for name in ("naive", "sdpa"):
+        for row, right in zip(shown["answers"][name]["output"], steps["output"], strict=True):
+            assert row == pytest.approx(right, rel=1e-12)
 
 
 def test_a_grid_is_listed_without_measuring() -> None:
@@ -120,6 +147,8 @@ def test_doctor_gives_advice_and_no_traceback() -> None:
         (["report", "--results", "/nowhere"], "attnbench: no run in /nowhere: measure one with"),
         (["claims", "--results", "/nowhere"], "attnbench: no run in /nowhere: measure one with"),
         (["backends", "--device", "gpu"], "attnbench: unknown device 'gpu'; valid: auto, cpu"),
+        (["explain", "--mask", "upper"], "attnbench: unknown mask 'upper'; valid: full, causal"),
+        (["explain", "--backends", "x"], "attnbench: unknown backend 'x'; valid: naive, rowwise"),
     ],
 )
 def test_bad_usage_is_one_line_and_exit_2(words: list[str], line: str) -> None:

@@ -65,7 +65,7 @@ def test_a_run_writes_every_file(measured: tuple[Path, str]) -> None:
     names = {path.name for path in folder.iterdir()}
     assert names == {
         "run.json", "journal.jsonl", "cells.csv", "cells.parquet", "samples.parquet",
-        "benchmark.json", "verdicts.json",
+        "benchmark.json", "verdicts.json", "conformance.csv",
     }  # fmt: skip
     facts = json.loads((folder / "run.json").read_text())
     assert facts["complete"] is True
@@ -102,6 +102,17 @@ def test_pytest_benchmarks_file_holds_the_same_medians(measured: tuple[Path, str
         assert entries[str(cell)]["stats"]["rounds"] == len(seconds)
 
 
+def test_behaviours_are_asked_and_known_faults_do_not_fail(measured: tuple[Path, str]) -> None:
+    table = load_run(folder_of_run(measured[0])).conformance
+    assert set(table["backend"]) == {"naive", "sdpa", "torch"}, "sdpa-cudnn is not there to ask"
+    assert set(table["verdict"]) == {"conforms", "deviates", "refuses"}
+    faults = table[table["verdict"] == "deviates"]
+    assert faults["reason"].str.startswith("known: ").all()
+    assert "empty-row" in set(faults.loc[faults["backend"] == "naive", "behaviour"])
+    report = measured[0] / "reports" / folder_of_run(measured[0]).name / "README.md"
+    assert "| empty-row | D |" in report.read_text(encoding="utf-8")
+
+
 def test_the_summary_fits_100_columns(measured: tuple[Path, str]) -> None:
     lines = measured[1].splitlines()
     start = next(number for number, line in enumerate(lines) if line.startswith("Time"))
@@ -126,6 +137,9 @@ def test_faults_fail_the_run_and_only_their_cells(tmp_path: Path) -> None:
     assert set(table[table["backend"] == "exits"]["status"]) == {"unavailable"}
     assert set(table[table["backend"] == "naive"]["status"]) == {"ok"}
     assert "disagrees: " in done.stdout
+    found = load_run(folder_of_run(tmp_path)).conformance.set_index(["backend", "behaviour"])
+    assert found.loc[("wrong-mask", "causal-sees-itself"), "verdict"] == "deviates"
+    assert "wrong-mask.causal-sees-itself: deviates: expected 100; 110; 111" in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -128,3 +128,19 @@ def test_nan_never_reaches_a_file(tmp_path: Path) -> None:
 def test_a_record_with_unknown_columns_is_refused() -> None:
     with pytest.raises(ValueError, match="unknown columns \\['colour'\\]"):
         Record.from_dict(json.loads('{"colour": 1}'))
+
+
+def test_an_old_file_lacks_the_columns_that_came_later(tmp_path: Path) -> None:
+    folder = written(tmp_path).folder
+    frame = pd.read_csv(folder / "cells.csv").drop(columns=["held_bytes", "work"])
+    frame.to_csv(folder / "cells.csv", index=False)
+    table = read_csv(folder / "cells.csv")
+    assert table["held_bytes"].isna().all()
+    assert table["work"].tolist() == ["attention", "attention"]
+    assert table["length_query"].tolist() == [8, 16]
+
+
+def test_a_file_that_is_no_table_of_cells_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "cells.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(ValueError, match=r"lacks the columns \['backend', 'cell', 'status'\]"):
+        read_csv(tmp_path / "cells.csv")

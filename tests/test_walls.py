@@ -14,7 +14,8 @@ PARENT = [
     "harness.settings", "harness.__main__", "harness.analysis.claims", "harness.analysis.series",
     "harness.report.build", "harness.report.markdown", "harness.report.terminal",
     "harness.pool.session", "harness.pool.pool", "harness.attention.backends",
-    "harness.measure.machine", "harness.measure.doctor",
+    "harness.measure.machine", "harness.measure.doctor", "harness.conformance",
+    "harness.attention.behaviours", "harness.attention.known", "harness.asking", "harness.example",
 ]  # fmt: skip
 
 

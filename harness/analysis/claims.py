@@ -7,9 +7,13 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from harness.analysis.beyond import BEYOND
 from harness.analysis.cells import read_records
 from harness.analysis.devices import device_rule
 from harness.analysis.evidence import DENSE_MASKS, Claim, Evidence, Scope, missing
+from harness.analysis.exact import read_findings
+from harness.analysis.exact_claims import CROSS, EXACT, NUMERICAL
+from harness.analysis.features import features_rule
 from harness.analysis.growth import DENSE, time_rule
 from harness.analysis.masked import masked_rule
 from harness.analysis.proportion import proportion_rule
@@ -17,7 +21,9 @@ from harness.analysis.races import ROWS, positions_rule, rowwise_rule
 from harness.analysis.score_table import predicted_scores
 from harness.analysis.series import fit_series, sweeps
 from harness.analysis.storage import FUSED, STORING, fused_rule, storing_rule
+from harness.analysis.training import TRAINING
 from harness.analysis.verdict import Verdict, overall
+from harness.analysis.works import RECURRENCE_COST, WORK_ANSWERS, WORK_COSTS
 from harness.case import MASK_CODES
 
 if TYPE_CHECKING:
@@ -26,18 +32,21 @@ if TYPE_CHECKING:
 __all__ = ["CLAIMS", "Claim", "Verdict", "judge", "overall", "predicted_scores"]
 
 ANY_MASK = tuple(MASK_CODES)
-MASKED = tuple(mask for mask in DENSE_MASKS if mask != "full")
+MASKED = tuple(mask for mask in DENSE_MASKS if mask not in ("full", "alibi"))
 T_SWEEP = "sweep of at least 4 values of T"
 
 
-def judge(table: pd.DataFrame, facts: Mapping[str, Any]) -> list[Verdict]:
+def judge(
+    table: pd.DataFrame, facts: Mapping[str, Any], conformance: pd.DataFrame | None = None
+) -> list[Verdict]:
     """Return the verdicts of every claim on a run, in the order of the ledger.
 
-    `facts` is the run's run.json. ValueError if two rows of the table are the same cell.
+    `facts` is the run's run.json, `conformance` its table of behaviours. ValueError if two rows
+    of `table` are the same cell.
     """
     records = tuple(read_records(table))
     fits = tuple(fit_series(series) for series in sweeps(records))
-    evidence = Evidence(records, fits, facts)
+    evidence = Evidence(records, fits, facts, conformance=read_findings(conformance))
     for claim in CLAIMS:
         found = claim.rule(evidence, claim)
         found += missing(evidence, claim, verdicts=found)
@@ -46,6 +55,10 @@ def judge(table: pd.DataFrame, facts: Mapping[str, Any]) -> list[Verdict]:
 
 
 CLAIMS: tuple[Claim, ...] = (
+    *EXACT,
+    *WORK_ANSWERS,
+    *CROSS,
+    *NUMERICAL,
     Claim(
         id="C1",
         sentence="dense attention's time grows as T², fused or not",
@@ -54,6 +67,15 @@ CLAIMS: tuple[Claim, ...] = (
         prediction="exponent 2",
         scope=Scope(DENSE),
         rule=partial(time_rule, expected=2.0),
+    ),
+    Claim(
+        id="C2",
+        sentence="the scores cost T²·d_k, the weighted sum T²·d_v",
+        quantity="time",
+        series="sweep of at least 5 values of d_k or d_v at one T",
+        prediction="time = a + b·d for each dim, more than half of it linear at the largest",
+        scope=Scope((*DENSE, ROWS), ANY_MASK),
+        rule=features_rule,
     ),
     Claim(
         id="C3",
@@ -100,6 +122,7 @@ CLAIMS: tuple[Claim, ...] = (
         scope=Scope((ROWS,)),
         rule=positions_rule,
     ),
+    *RECURRENCE_COST,
     Claim(
         id="C9",
         sentence="a causal or padding mask does not take the parallelism away",
@@ -109,15 +132,9 @@ CLAIMS: tuple[Claim, ...] = (
         scope=Scope(DENSE, MASKED),
         rule=masked_rule,
     ),
-    Claim(
-        id="D-window",
-        sentence="a sliding window makes time linear",
-        quantity="time",
-        series="sliding-window " + T_SWEEP,
-        prediction="exponent 1",
-        scope=Scope(DENSE, ("sliding-window",)),
-        rule=partial(time_rule, expected=1.0),
-    ),
+    *WORK_COSTS,
+    *BEYOND,
+    *TRAINING,
     Claim(
         id="C14",
         sentence="agreement on a CPU says nothing about speed on a GPU",

@@ -14,6 +14,7 @@ from harness.analysis.ratio import Ratio, time_ratio
 from harness.analysis.series import SeriesFit
 from harness.analysis.verdict import NOT_MEASURED, Part, Verdict, no_series
 from harness.case import MASK_CODES
+from harness.conformance import Finding
 from harness.record import Record
 
 DENSE_MASKS = tuple(mask for mask in MASK_CODES if mask != "sliding-window")
@@ -21,25 +22,27 @@ DENSE_MASKS = tuple(mask for mask in MASK_CODES if mask != "sliding-window")
 
 @dataclass(frozen=True)
 class Scope:
-    """Say which backends (shell patterns) and masks a claim speaks of."""
+    """Say which backends (shell patterns), masks and phases a claim speaks of."""
 
     backends: tuple[str, ...]
     masks: tuple[str, ...] = DENSE_MASKS
+    phases: tuple[str, ...] = ("forward",)
 
     def covers(self, thing: SeriesKey | Record) -> bool:
         """Whether a key or a cell lies in the scope."""
         named = any(fnmatchcase(thing.backend, pattern) for pattern in self.backends)
-        return named and thing.mask in self.masks
+        return named and thing.mask in self.masks and thing.phase in self.phases
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """Hold a run's cells, the fits of its sweeps, its facts, and the verdicts reached so far."""
+    """Hold a run's cells, fits, facts, verdicts reached so far, and conformance table."""
 
     records: tuple[Record, ...]
     fits: tuple[SeriesFit, ...]
     facts: Mapping[str, Any]
     verdicts: tuple[Verdict, ...] = ()
+    conformance: tuple[Finding, ...] = ()
 
     @cached_property
     def timed(self) -> dict[tuple[SeriesKey, int], Record]:

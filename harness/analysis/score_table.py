@@ -44,9 +44,10 @@ def predicted_scores(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def stores(record: Record) -> bool:
-    """Whether a cell's peak shows the score matrix: a measured one of the naive backend."""
+    """Whether a cell's peak shows the score matrix: a measured forward of the naive backend."""
     measured = is_ok(record) and record.peak_bytes is not None
-    return measured and record.backend == STORING and is_square(record)
+    forward = record.phase == "forward"
+    return measured and forward and record.backend == STORING and is_square(record)
 
 
 def score_row(length: int, heads: int, *, itemsize: int, batch: int) -> dict[str, Any]:

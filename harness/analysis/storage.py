@@ -6,7 +6,8 @@ import math
 import re
 from fnmatch import fnmatchcase
 
-from harness.analysis.evidence import Claim, Evidence
+from harness.analysis.cells import SeriesKey
+from harness.analysis.evidence import Claim, Evidence, Scope
 from harness.analysis.growth import extent, shape_text, time_part
 from harness.analysis.scaling import MemoryFit, judge_memory
 from harness.analysis.series import LengthSeries, SeriesFit
@@ -63,8 +64,13 @@ def fused_rule(evidence: Evidence, claim: Claim) -> list[Verdict]:
     return [
         fused_verdict(claim.id, fit, memory=fit.memory)
         for fit in evidence.fits
-        if fit.memory and fit.series.key.mask in claim.scope.masks and is_fused(fit.series)
+        if fit.memory and within(claim.scope, fit.series.key) and is_fused(fit.series)
     ]
+
+
+def within(scope: Scope, key: SeriesKey) -> bool:
+    """Whether a sweep has the mask and the phase that a claim speaks of, whatever its backend."""
+    return key.mask in scope.masks and key.phase in scope.phases
 
 
 def fused_verdict(claim: str, fit: SeriesFit, *, memory: MemoryFit) -> Verdict:

@@ -41,6 +41,17 @@ class Backend:
     # Score matrices [batch, heads, length_query, length_key] alive at the peak of a forward call;
     # 0 for kernels that never store one. Used only to refuse what would not fit.
     score_matrices: ClassVar[float] = 0.0
+    # The same at the peak of forward + backward, with what is kept between the two.
+    score_matrices_training: ClassVar[float] = 0.0
+    # Whether backward computes the scores anew instead of keeping the weights: five products
+    # against forward's two, so 2.5 times its work, of which 2 times counts as useful.
+    recomputes: ClassVar[bool] = False
+    # Like pinned_kernel, for an operator of the backward.
+    pinned_backward: ClassVar[str | None] = None
+    # Whether it takes a boolean mask of one's own (Inputs.explicit) beside the masks of a case.
+    takes_mask: ClassVar[bool] = False
+    # Whether each case is compiled, for seconds: it is then asked for little.
+    compiled: ClassVar[bool] = False
 
     def unavailable(self, device: str) -> str | None:
         """Say why this backend cannot run here at all (one sentence), or None.

@@ -49,6 +49,11 @@ def wrap_function(name: str, function: Callable[..., Any]) -> Backend:
     """Make a backend of a bare function."""
 
     class FunctionBackend(Backend):
+        takes_mask = True
+
+        def unsupported(self, case: Case) -> str | None:
+            return "its boolean mask cannot say a bias" if case.mask == "alibi" else None
+
         def prepare(self, case: Case, inputs: Inputs) -> Call:
             fixed = (inputs.query, inputs.key, inputs.value, inputs.keep(), inputs.scale)
             return cast(Call, lambda: function(*fixed))

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 
 from harness.attention.agreement import Agreement, largest
 from harness.attention.inputs import Inputs
-from harness.attention.reference import chunks
+from harness.attention.reference import Chunk, chunks, scored
 from harness.attention.tolerance import allowed, describe, require_finite, wrong_form
 
 GRADIENT_FACTOR = 3.0  # times the error of the same formula in the inputs' dtype
 
+NAMES = ("query", "key", "value")
+
 Gradients = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
+
+
+def leaves(inputs: Inputs) -> Gradients:
+    """Return the tensors that gradients are taken by, in the order of `NAMES`."""
+    return inputs.query, inputs.key, inputs.value
 
 
 def oracle_gradients(inputs: Inputs, grad_output: torch.Tensor) -> Gradients:
@@ -35,7 +44,7 @@ def gradients_in(inputs: Inputs, grad_output: torch.Tensor, *, dtype: torch.dtyp
     parts = []
     for chunk in chunks(inputs, rows=None, dtype=dtype):
         seed = groups[:, :, :, chunk.rows.to(groups.device)].flatten(2, 3).to(dtype)
-        weights = _weights(chunk.query * scale, chunk.key, drop=chunk.drop)
+        weights = _weights(chunk.query * scale, chunk)
         grad_value[:, :, chunk.columns] += weights.mT @ seed
         grad_weights = seed @ chunk.value.mT
         along = (grad_weights * weights).sum(-1, keepdim=True)
@@ -50,32 +59,50 @@ def gradients_in(inputs: Inputs, grad_output: torch.Tensor, *, dtype: torch.dtyp
     return grad_query, grad_key.to(dtype), grad_value.to(dtype)
 
 
-def _weights(query: torch.Tensor, key: torch.Tensor, *, drop: torch.Tensor | None) -> torch.Tensor:
-    scores = query @ key.mT
+def _weights(query: torch.Tensor, chunk: Chunk) -> torch.Tensor:
+    scores, drop = scored(query, chunk.key, chunk.bias), chunk.drop
     if drop is None:
         return scores.softmax(-1)
     return scores.masked_fill_(drop, float("-inf")).softmax(-1).masked_fill(drop, 0.0)
 
 
 def check_gradients(
-    gradients: Gradients, inputs: Inputs, *, grad_output: torch.Tensor
+    gradients: Sequence[torch.Tensor | None], inputs: Inputs, *, grad_output: torch.Tensor
 ) -> Agreement:
-    """Compare dQ, dK and dV with the oracle's; returns the first that disagrees, or the worst."""
-    references = oracle_gradients(inputs, grad_output)
-    naive = gradients_in(inputs, grad_output, dtype=inputs.query.dtype)
-    names = ("query", "key", "value")
-    found = [
-        _judge(got, reference, rough, name=name)
-        for got, reference, rough, name in zip(gradients, references, naive, names, strict=True)
-    ]
-    wrong = [item for item in found if not item.agrees]
-    return wrong[0] if wrong else max(found, key=lambda item: item.error_rel or 0.0)
+    """Compare dQ, dK and dV with the oracle's; for several, keep one `GradientOracle`."""
+    return GradientOracle(inputs, grad_output).check(gradients)
+
+
+class GradientOracle:
+    """Hold the gradients that all backends of one case are compared with, computed once.
+
+    Raises ValueError when they are not finite: that is an error of the case.
+    """
+
+    names: tuple[str, ...] = NAMES
+    references: tuple[torch.Tensor, ...]
+    naive: tuple[torch.Tensor, ...]
+
+    def __init__(self, inputs: Inputs, grad_output: torch.Tensor) -> None:
+        self.references = oracle_gradients(inputs, grad_output)
+        for reference in self.references:
+            require_finite(reference)
+        self.naive = gradients_in(inputs, grad_output, dtype=inputs.query.dtype)
+
+    def check(self, gradients: Sequence[torch.Tensor | None]) -> Agreement:
+        """Return the agreement of the first gradient that disagrees, or of the worst."""
+        pairs = zip(gradients, self.references, self.naive, self.names, strict=True)
+        found = [_judge(got, right, rough, name=name) for got, right, rough, name in pairs]
+        wrong = [item for item in found if not item.agrees]
+        return wrong[0] if wrong else max(found, key=lambda item: item.error_rel or 0.0)
 
 
 def _judge(
-    got: torch.Tensor, reference: torch.Tensor, rough: torch.Tensor, *, name: str
+    got: torch.Tensor | None, reference: torch.Tensor, rough: torch.Tensor, *, name: str
 ) -> Agreement:
-    require_finite(reference)
+    if got is None:
+        reason = f"gradient of {name}: none, the output does not depend on it"
+        return Agreement(agrees=False, reason=reason)
     wrong = wrong_form(got, shape=tuple(reference.shape), dtype=rough.dtype)
     if wrong:
         return Agreement(agrees=False, reason=f"gradient of {name}: {wrong}")

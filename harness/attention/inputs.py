@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import torch
 
-from harness.attention.masks import keep_mask
+from harness.attention.masks import keep_mask, linear_bias
 from harness.case import Case
 
 
@@ -24,6 +24,10 @@ class Inputs:
     key: torch.Tensor
     value: torch.Tensor
     mask_bytes: int = field(default=0)
+    # A mask of one's own, boolean [B or 1, 1, Tq, Tk], True keeps; takes the place of the case's.
+    explicit: torch.Tensor | None = None
+    # A factor of the scores in place of 1 / sqrt(dim_key).
+    factor: float | None = None
 
     def fresh(self) -> Inputs:
         """Return a copy that shares the tensors and counts its own mask bytes."""
@@ -31,24 +35,34 @@ class Inputs:
 
     @property
     def scale(self) -> float:
-        """1 / sqrt(dim_key), the factor of the scores before the mask."""
-        return 1.0 / math.sqrt(self.case.dim_key)
+        """1 / sqrt(dim_key), the factor of the scores before the mask, unless it is given."""
+        return 1.0 / math.sqrt(self.case.dim_key) if self.factor is None else self.factor
 
     def keep(self) -> torch.Tensor | None:
         """Return a boolean mask [B or 1, 1, Tq, Tk], True where a query may look; None if full."""
-        if self.case.mask == "full":
+        if self.explicit is not None:
+            mask = self.explicit.clone()
+        elif self.case.mask == "full":
             return None
-        mask = keep_mask(self.case, device=self.query.device)
+        else:
+            mask = keep_mask(self.case, device=self.query.device)
         self.mask_bytes += mask.numel() * mask.element_size()
         return mask
 
     def bias(self) -> torch.Tensor | None:
-        """Return an additive mask in the inputs' dtype: 0 where kept, -inf where not."""
+        """Return an additive mask in the inputs' dtype: 0 where kept, -inf where not.
+
+        Under `alibi` it is [B or 1, H, Tq, Tk] and holds the bias where kept.
+        """
         keep = self.keep()
         if keep is None:
             return None
-        bias = torch.zeros(keep.shape, dtype=self.query.dtype, device=keep.device)
-        bias.masked_fill_(~keep, float("-inf"))
+        kept = torch.zeros((), dtype=self.query.dtype, device=keep.device)
+        if self.case.mask == "alibi":
+            rows = torch.arange(self.case.length_query, device=keep.device)
+            columns = slice(0, self.case.length_key)
+            kept = linear_bias(self.case, rows=rows, columns=columns, dtype=kept.dtype)
+        bias = torch.where(keep, kept, float("-inf"))
         self.mask_bytes += bias.numel() * bias.element_size() - keep.numel()
         return bias
 

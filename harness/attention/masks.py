@@ -1,9 +1,10 @@
-"""Masks: which (query, key) pairs a case allows, as tensors and row by row."""
+"""Masks: which (query, key) pairs a case allows, and ALiBi's bias, as tensors, row by row."""
 
 from __future__ import annotations
 
 import torch
 
+from harness.attention.spans import alibi_slopes
 from harness.case import Case
 
 
@@ -20,7 +21,7 @@ def keep_mask(
     query = rows.to(device)[:, None]
     key = torch.arange(case.length_key, device=device)[None, :]
     keep = torch.ones(len(rows), case.length_key, dtype=torch.bool, device=device)
-    if case.mask in ("causal", "causal-padding", "sliding-window"):
+    if case.mask in ("causal", "causal-padding", "sliding-window", "alibi"):
         keep &= key <= query
     if case.mask == "causal-bottom-right":
         keep &= key <= query + (case.length_key - case.length_query)
@@ -30,3 +31,18 @@ def keep_mask(
         kept = torch.tensor(case.kept_keys(), device=device)
         return keep[None, None] & (key < kept[:, None, None])[:, None]
     return keep[None, None]
+
+
+def linear_bias(
+    case: Case, *, rows: torch.Tensor, columns: slice, dtype: torch.dtype
+) -> torch.Tensor:
+    """Return ALiBi's bias [1, H, rows, columns]: slope times (key - query position).
+
+    It is 0 at the query's own position and falls to the left; the causal mask is not in it.
+    Added to the scores after the scale (Press et al. 2022, arXiv 2108.12409).
+    """
+    wide = torch.promote_types(dtype, torch.float32)  # bfloat16 has no 257
+    slopes = torch.tensor(alibi_slopes(case.heads), dtype=wide, device=rows.device)
+    keys = torch.arange(columns.start, columns.stop, device=rows.device)
+    distance = (keys - rows[:, None]).to(wide)
+    return (slopes[:, None, None] * distance)[None].to(dtype)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from harness.attention.agreement import check
 from harness.attention.backend import Backend
-from harness.attention.inputs import make_inputs
 from harness.attention.reasons import BROKEN, one_line, quiet
+from harness.attention.work import WORKS
 from harness.case import Case
 
 # The dtypes to try, the usual one of the device first.
@@ -34,7 +33,9 @@ def _tiny_calls(backend: Backend, device: str) -> str | None:
     refused = None
     for dtype in CPU_DTYPES if device == "cpu" else CUDA_DTYPES:
         case = Case.square(PROBE["length"], heads=PROBE["heads"], dim=PROBE["dim"], dtype=dtype)
-        case = case.with_(device=device)
+        # The one mask that every work beyond attention takes.
+        mask = "full" if backend.work == "attention" else "causal"
+        case = case.with_(device=device, work=backend.work, mask=mask)
         refused = backend.unsupported(case)
         if refused is None:
             return _tiny_call(backend, case)
@@ -44,8 +45,9 @@ def _tiny_calls(backend: Backend, device: str) -> str | None:
 def _tiny_call(backend: Backend, case: Case) -> str | None:
     import torch
 
-    inputs = make_inputs(case)
+    work = WORKS[case.work]
+    inputs = work.make_inputs(case)
     with torch.no_grad():
         output = backend.prepare(case, inputs.fresh())()
-    found = check(output, inputs)
+    found = work.make_oracle(inputs).check(output)
     return None if found.agrees else f"a tiny call disagrees: {found.reason}"

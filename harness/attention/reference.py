@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import torch
 
 from harness.attention.inputs import Inputs
-from harness.attention.masks import keep_mask
+from harness.attention.masks import keep_mask, linear_bias
 
 # Bytes of one chunk of float64 scores. Measured at T=4096, 4 heads of 64, one core: 1.05 s with
 # 8 MiB, which stays in the cache, against 2.6 s with 1 MiB and 2.2 s with 64 MiB.
@@ -21,8 +21,10 @@ FULL_ROWS = 4096  # up to this length every row is checked
 SUBSET_ROWS = 256  # above it, at least so many
 EDGE = 64  # tiles of kernels are multiples of it
 
-# (scaled query [.., n, Dk], key [.., m, Dk], value [.., m, Dv], drop [.., n, m] or None) -> output
-Formula = Callable[[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor | None], torch.Tensor]
+Mask = torch.Tensor | None
+# (scaled query [.., n, Dk], key [.., m, Dk], value [.., m, Dv], drop [.., n, m] or None, bias
+# [.., n, m] or None) -> output
+Formula = Callable[[torch.Tensor, torch.Tensor, torch.Tensor, Mask, Mask], torch.Tensor]
 
 
 def checked_rows(length: int, *, seed: int = 0) -> torch.Tensor:
@@ -41,11 +43,17 @@ def checked_rows(length: int, *, seed: int = 0) -> torch.Tensor:
     return torch.tensor(sorted({row for row in rows.tolist() if 0 <= row < length}))
 
 
+def scored(query: torch.Tensor, key: torch.Tensor, bias: Mask) -> torch.Tensor:
+    """Return query keyᵀ, plus the bias where there is one, in the dtype of the query."""
+    scores = query @ key.mT
+    return scores if bias is None else scores.add_(bias)
+
+
 def exact(
-    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, drop: torch.Tensor | None
+    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, drop: Mask, bias: Mask = None
 ) -> torch.Tensor:
     """Compute softmax(query keyᵀ) value in place; a row with every key dropped gives 0."""
-    scores = query @ key.mT
+    scores = scored(query, key, bias)
     if drop is not None:
         scores.masked_fill_(drop, float("-inf"))
     # The clamp keeps an empty row's exp(-inf - max) at 0; any other row's sum is at least 1.
@@ -55,20 +63,20 @@ def exact(
 
 
 def plain(
-    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, drop: torch.Tensor | None
+    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, drop: Mask, bias: Mask = None
 ) -> torch.Tensor:
     """Compute the naive formula in the dtype given; an empty row gives NaN."""
-    scores = query @ key.mT
+    scores = scored(query, key, bias)
     if drop is not None:
         scores.masked_fill_(drop, float("-inf"))
     return scores.softmax(-1) @ value
 
 
 def float32_scores(
-    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, drop: torch.Tensor | None
+    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, drop: Mask, bias: Mask = None
 ) -> torch.Tensor:
     """Compute scores and softmax in float32, round the weights to value's dtype, and sum."""
-    scores = query.float() @ key.float().mT
+    scores = scored(query.float(), key.float(), bias)
     if drop is not None:
         scores.masked_fill_(drop, float("-inf"))
     return scores.softmax(-1).to(value.dtype) @ value
@@ -91,7 +99,7 @@ def by_rows(
 ) -> torch.Tensor:
     """Apply a formula chunk by chunk, in `dtype` (default: the inputs'), over these rows."""
     parts = [
-        formula(chunk.query * inputs.scale, chunk.key, chunk.value, chunk.drop).view(
+        formula(chunk.query * inputs.scale, chunk.key, chunk.value, chunk.drop, chunk.bias).view(
             *chunk.query.shape[:2], -1, len(chunk.rows), inputs.case.dim_value
         )
         for chunk in chunks(inputs, rows=rows, dtype=dtype or inputs.query.dtype)
@@ -104,7 +112,8 @@ class Chunk:
     """Hold some query rows and the keys that they may see.
 
     The query heads that share a key head are stacked as rows: query [B, Hkv, G·n, Dk], key
-    [B, Hkv, m, Dk], value [B, Hkv, m, Dv], drop [B or 1, 1, G·n, m] (True hides) or None.
+    [B, Hkv, m, Dk], value [B, Hkv, m, Dv], drop [B or 1, 1, G·n, m] (True hides) or None, bias
+    [1, Hkv, G·n, m] (added to the scores) or None.
     """
 
     rows: torch.Tensor
@@ -112,7 +121,8 @@ class Chunk:
     query: torch.Tensor
     key: torch.Tensor
     value: torch.Tensor
-    drop: torch.Tensor | None
+    drop: Mask
+    bias: Mask = None
 
 
 def chunks(inputs: Inputs, *, rows: torch.Tensor | None, dtype: torch.dtype) -> Iterator[Chunk]:
@@ -134,15 +144,28 @@ def chunks(inputs: Inputs, *, rows: torch.Tensor | None, dtype: torch.dtype) -> 
             key=key[:, :, columns],
             value=value[:, :, columns],
             drop=drop,
+            bias=_bias(inputs, part, columns=columns, dtype=dtype),
         )
+
+
+def _bias(inputs: Inputs, rows: torch.Tensor, *, columns: slice, dtype: torch.dtype) -> Mask:
+    """Return ALiBi's bias stacked as the query is, or None under any other mask."""
+    case = inputs.case
+    if case.mask != "alibi":
+        return None
+    bias = linear_bias(case, rows=rows.to(inputs.query.device), columns=columns, dtype=dtype)
+    return bias.view(1, case.heads_kv, -1, bias.shape[-1])
 
 
 def _drop(inputs: Inputs, rows: torch.Tensor) -> tuple[torch.Tensor | None, slice]:
     """Return what to hide, repeated for each group, and the slice of keys that any row sees."""
     case = inputs.case
-    if case.mask == "full":
+    if inputs.explicit is not None:
+        keep = inputs.explicit[:, :, rows.to(inputs.query.device)]
+    elif case.mask == "full":
         return None, slice(0, case.length_key)
-    keep = keep_mask(case, rows=rows, device=inputs.query.device)
+    else:
+        keep = keep_mask(case, rows=rows, device=inputs.query.device)
     seen = keep.any(0).any(0).any(0).nonzero().flatten().tolist() or [0]
     columns = slice(seen[0], seen[-1] + 1)
     drop = ~keep[..., columns]

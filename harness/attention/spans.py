@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from harness.case import Case
 
-TOP_LEFT_MASKS = ("causal", "causal-padding", "sliding-window")
+TOP_LEFT_MASKS = ("causal", "causal-padding", "sliding-window", "alibi")
 
 
 def key_span(case: Case, row: int, *, kept: int | None = None) -> tuple[int, int]:
@@ -43,3 +43,12 @@ def empty_rows(case: Case) -> int:
     if case.window is not None:
         return max(0, case.length_query - (case.length_key + case.window - 1))
     return 0
+
+
+def alibi_slopes(heads: int) -> list[float]:
+    """Return ALiBi's slope of each head, 2^(-8i/H) for i = 1..H (Press et al. 2022, section 3).
+
+    The paper's own code takes other slopes where H is no power of two; here the formula holds
+    for every H.
+    """
+    return [2.0 ** (-8.0 * head / heads) for head in range(1, heads + 1)]

@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 
 import torch
 
-from harness.attention.backend import Backend, Call
+from harness.attention.backend import Backend
 from harness.measure.check import Checker, Fields
+from harness.measure.clock import Call
 from harness.measure.device import device_for
 from harness.measure.outcome import Failure, attempt
+from harness.measure.phases import Passes
 from harness.measure.rounds import Rounds, measure_rounds
 from harness.measure.setup import clock_for
 from harness.measure.telemetry import Reading, must_cool, read_card
@@ -45,12 +47,12 @@ def measure_visit(
 
     After a sticky device error the second value is True, and backends that were not finished
     are left out: ask for them again in a fresh worker. `limit` is in bytes; `mark` is told the
-    number of the backend at work.
+    number of the backend at work. Gradients are recorded only for a phase that has a backward.
     """
     attempts = {
         name: Attempt(backends[name], number) for number, name in enumerate(visit.backends)
     }
-    with torch.no_grad():
+    with torch.set_grad_enabled(visit.case.phase != "forward"):
         check_all(visit, attempts, limit=limit, mark=mark)
         if not broken(attempts):
             time_all(visit, attempts, mark=mark)
@@ -80,21 +82,21 @@ def check_all(
 
 
 def check_one(checker: Checker, one: Attempt) -> Failure | None:
-    """Prepare one backend and, in the first replica, compare and weigh it."""
-
-    def prepare() -> None:
-        one.call = checker.prepare(one.backend, one.fields)
-
-    failure = attempt(prepare)
+    """Prepare one backend, in the first replica compare and weigh it, and make its timed call."""
+    made: list[Passes] = []
+    failure = attempt(lambda: made.append(checker.prepare(one.backend, one.fields)))
     reason = one.fields.pop("disagreement", None)
     if failure is None and one.fields.get("agrees") is False:
         failure = Failure(Status.DISAGREES, reason or "differs from the reference")
-    if failure or checker.visit.replica:
-        return failure
-    found: list[Failure | None] = []
-    assert one.call is not None
-    call = one.call
-    return attempt(lambda: found.append(checker.weigh(one.backend, call, one.fields))) or found[0]
+    if failure is None and not checker.visit.replica:
+        found: list[Failure | None] = []
+        weigh = attempt(lambda: found.append(checker.weigh(one.backend, made[0], one.fields)))
+        failure = weigh or found[0]
+
+    def keep_call() -> None:
+        one.call = made[0].timed()
+
+    return failure or attempt(keep_call)
 
 
 def time_all(visit: Visit, attempts: Mapping[str, Attempt], *, mark: Mark) -> None:

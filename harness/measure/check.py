@@ -6,13 +6,14 @@ from typing import Any
 
 import torch
 
-from harness.attention.backend import Backend, Call, Unsupported
-from harness.attention.work import WORKS, Judge
+from harness.attention.backend import Backend, Unsupported
+from harness.attention.work import WORKS, GradientJudge, Judge
 from harness.measure.clock import timed_call
 from harness.measure.device import Device
 from harness.measure.kernels import kernel_of, matches
-from harness.measure.memory import peak
+from harness.measure.memory import Peak, peak
 from harness.measure.outcome import Failure
+from harness.measure.phases import Gradients, Passes
 from harness.measure.refusal import refuse, wanted_bytes
 from harness.pool.orders import Visit
 from harness.record import Status
@@ -21,54 +22,104 @@ Fields = dict[str, Any]
 
 
 class Checker:
-    """Hold what the backends of one visit share: inputs and, in the first replica, the oracle."""
+    """Hold what the backends of one visit share: inputs and, in the first replica, the oracles."""
 
     def __init__(self, visit: Visit, device: Device, *, limit: int | None) -> None:
         """Make the inputs; MemoryError if they do not fit, ValueError if the oracle is no use."""
         case = visit.case
         self.visit, self.device, self.limit = visit, device, limit
-        if case.phase != "forward":
-            raise Unsupported(f"phase {case.phase} is not measured by this version")
-        refuse(case.input_bytes() + case.output_bytes(), device=case.device, limit=limit)
         self.work = WORKS[case.work]
+        trains = case.phase != "forward"
+        if trains and self.work.training is None:
+            raise Unsupported(f"phase {case.phase} of {case.work} is not measured by this version")
+        refuse(case.input_bytes() + case.output_bytes(), device=case.device, limit=limit)
         self.inputs = self.work.make_inputs(case, seed=visit.seed)
+        self.leaves: tuple[torch.Tensor, ...] = ()
+        if trains and self.work.training is not None:
+            self.leaves = self.work.training.leaves(self.inputs)
+        for leaf in self.leaves:
+            leaf.requires_grad_()
         self.oracle: Judge | None = None
+        self.gradient_oracle: GradientJudge | None = None
 
-    def prepare(self, backend: Backend, fields: Fields) -> Call:
-        """Return the backend's call after its first use, which is timed apart."""
+    def prepare(self, backend: Backend, fields: Fields) -> Passes:
+        """Return the backend's passes after their first use, which is timed apart.
+
+        In the first replica the output is compared first; a backward is run only if it agrees,
+        and its gradients are compared then.
+        """
         case = self.visit.case
         reason = backend.unsupported(case)
         if reason:
             raise Unsupported(reason)
         refuse(wanted_bytes(backend, case), device=case.device, limit=self.limit)
         inputs = self.inputs.fresh()
-        call = backend.prepare(case, inputs)
-        output, fields["first_call_s"] = timed_call(call, self.device.synchronize)
+        forward = backend.prepare(case, inputs)
+        passes = Passes(forward, phase=case.phase, leaves=self.leaves, seed=self.visit.seed)
+        output, fields["first_call_s"] = timed_call(forward, self.device.synchronize)
         fields |= {"mask_bytes": inputs.mask_bytes, "threads": torch.get_num_threads()}
+        if not isinstance(output, torch.Tensor):
+            raise TypeError(f"the output is a {type(output).__name__}, not a tensor")
         if self.visit.replica == 0:
             self.agree(output, fields)
-        return call
+        if passes.trains and fields.get("agrees") is not False:
+            self.go_back(passes, output, fields)
+        return passes
 
-    def agree(self, output: object, fields: Fields) -> None:
+    def agree(self, output: torch.Tensor, fields: Fields) -> None:
         """Compare an output with the oracle, which is computed once, for the first that asks."""
         if self.oracle is None:
             self.oracle = self.work.make_oracle(self.inputs)
-        if not isinstance(output, torch.Tensor):
-            raise TypeError(f"the output is a {type(output).__name__}, not a tensor")
-        found = self.oracle.check(output)
-        names = ("agrees", "error_max", "error_rel", "tolerance", "error_ratio")
-        fields |= {name: getattr(found, name) for name in names} | {"disagreement": found.reason}
+        keep_agreement(self.oracle.check(output), fields)
 
-    def weigh(self, backend: Backend, call: Call, fields: Fields) -> Failure | None:
-        """Read the peak memory and the kernel of one call; fail a pinned backend that strayed."""
-        seen = peak(call, self.device)
+    def go_back(self, passes: Passes, output: torch.Tensor, fields: Fields) -> None:
+        """Run the first backward and, in the first replica, compare the gradients.
+
+        The errors kept are then those of the gradients.
+        """
+        grad_output = passes.aim(output)
+        gradients, seconds = timed_call(lambda: passes.gradients(output), self.device.synchronize)
+        fields["first_call_s"] += seconds
+        if self.visit.replica == 0:
+            self.agree_gradients(gradients, grad_output, fields)  # type: ignore[arg-type]
+
+    def agree_gradients(
+        self, gradients: Gradients, grad_output: torch.Tensor, fields: Fields
+    ) -> None:
+        """Compare gradients with those of the oracle, which are computed once."""
+        if self.gradient_oracle is None:
+            assert self.work.training is not None
+            self.gradient_oracle = self.work.training.make_oracle(self.inputs, grad_output)
+        keep_agreement(self.gradient_oracle.check(gradients), fields)
+
+    def weigh(self, backend: Backend, passes: Passes, fields: Fields) -> Failure | None:
+        """Read the peak memory and the kernel of one call; fail a pinned backend that strayed.
+
+        With a backward, the peak is that of forward and backward together, whichever is timed,
+        and `held_bytes` is what lives between the two: the output and the saved tensors.
+        """
+        seen = peak(passes.whole if passes.trains else passes.forward, self.device)
         kernel = kernel_of(seen.operators)
         fields |= {
             "kernel": kernel,
             "peak_bytes": seen.peak_bytes,
             "reserved_bytes": seen.reserved_bytes,
         }
-        pinned = backend.pinned_kernel
-        if pinned is not None and not matches(pinned, seen.operators, kernel=kernel):
-            return Failure(Status.ERROR, f"pinned to {pinned}, but {kernel} ran")
-        return None
+        if passes.trains:
+            fields["held_bytes"] = peak(passes.forward, self.device).held_bytes
+        return strayed(backend, seen, kernel=kernel, trains=passes.trains)
+
+
+def keep_agreement(found: Any, fields: Fields) -> None:
+    """Take over what an oracle said."""
+    names = ("agrees", "error_max", "error_rel", "tolerance", "error_ratio")
+    fields |= {name: getattr(found, name) for name in names} | {"disagreement": found.reason}
+
+
+def strayed(backend: Backend, seen: Peak, *, kernel: str | None, trains: bool) -> Failure | None:
+    """Say that a pinned backend ran another kernel, forward or backward, or None."""
+    pinned = [backend.pinned_kernel] + [backend.pinned_backward] * trains
+    for pattern in pinned:
+        if pattern is not None and not matches(pattern, seen.operators, kernel=kernel):
+            return Failure(Status.ERROR, f"pinned to {pattern}, but {kernel} ran")
+    return None

@@ -15,11 +15,19 @@ class TooLarge(MemoryError):
 
 
 def wanted_bytes(backend: Backend, case: Case) -> int:
-    """Estimate the peak of a forward call above its inputs: output, score matrices, mask."""
+    """Estimate the peak of a call above its inputs: output, score matrices, mask.
+
+    A backward adds the gradients of the output and of the inputs, and what its forward saved:
+    inputs in a layout or scale of its own and, where a backend keeps them, the weights. The
+    `backward` phase keeps one forward's from call to call, which is in its peak already.
+    """
     mask = 0
     if case.mask not in ("full", "causal"):
         mask = case.batch * case.length_query * case.length_key * case.itemsize
-    return round(case.output_bytes() + backend.score_matrices * case.score_bytes() + mask)
+    if case.phase == "forward":
+        return round(case.output_bytes() + backend.score_matrices * case.score_bytes() + mask)
+    matrices = backend.score_matrices_training * case.score_bytes()
+    return round(2 * (case.output_bytes() + case.input_bytes()) + matrices + mask)
 
 
 def refuse(wanted: int, *, device: str, limit: int | None) -> None:

@@ -26,7 +26,8 @@ def combine(
     flags = dict.fromkeys(flag for seen in observations for flag in seen.flags)
     shared: dict[str, Any] = {
         name: getattr(first, name)
-        for name in ("kernel", "agrees", "peak_bytes", "reserved_bytes", "mask_bytes", "threads")
+        for name in ("kernel", "agrees", "peak_bytes", "held_bytes", "reserved_bytes")
+        + ("mask_bytes", "threads")
         + ("calls_per_sample",) * (worst.status is Status.OK)
     }
     errors: dict[str, Any] = {

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Protocol
 
+from harness.conformance import CRASHES, Finding, Question
 from harness.pool.orders import Visit, WorkerSpec
 from harness.pool.process import WorkerLost, WorkerProcess
 from harness.record import Observation
@@ -25,7 +26,7 @@ class InlineReplica:
     def __init__(self, spec: WorkerSpec) -> None:
         from harness.pool.worker import Bench
 
-        self._bench = Bench(replace(spec, cores=()), lambda index: None)
+        self._bench = Bench(replace(spec, cores=()), lambda index: None, in_child=False)
 
     def ask(self, order: dict[str, Any]) -> dict[str, Any]:
         """Carry out the order here."""
@@ -81,6 +82,28 @@ class Pool:
         """Measure a visit in the replica it names."""
         return ask_visit(self.replicas[visit.replica], visit)
 
+    def conform(self, question: Question, device: str) -> Finding:
+        """Ask one behaviour of one backend in the first replica; a crash is its answer."""
+        order = {"do": "conform", "backend": question.backend, "behaviour": question.behaviour}
+        try:
+            found = Finding.from_dict(self.replicas[0].ask(order))
+        except WorkerLost as lost:
+            found = unasked(question, device, verdict=CRASHES, reason=lost.reason)
+        if found.verdict == CRASHES:
+            self.replicas[0].restart()
+        return found
+
+    def explain(self, order: dict[str, Any], backends: list[str]) -> dict[str, dict[str, Any]]:
+        """Return each backend's answer to an example, or the reason why there is none."""
+        answers = {}
+        for name in backends:
+            try:
+                answers[name] = self.replicas[0].ask(order | {"backend": name})
+            except WorkerLost as lost:
+                self.replicas[0].restart()
+                answers[name] = {"reason": lost.reason}
+        return answers
+
     def close(self) -> None:
         """End every replica; a second call does nothing."""
         for replica in self.replicas:
@@ -114,6 +137,22 @@ def ask_visit(replica: Replica, visit: Visit) -> dict[str, Observation]:
 def blame(name: str, lost: WorkerLost) -> Observation:
     """Turn a lost worker into the observation of one backend."""
     return Observation(backend=name, status=lost.status, reason=lost.reason)
+
+
+def unasked(question: Question, device: str, *, verdict: str, reason: str) -> Finding:
+    """Make the finding of a question that nobody answered."""
+    from harness.attention.behaviours import BEHAVIOURS
+
+    behaviour = BEHAVIOURS[question.behaviour]
+    return Finding(
+        backend=question.backend,
+        behaviour=question.behaviour,
+        device=device,
+        dtype=behaviour.dtypes[0],
+        expected=behaviour.sentence,
+        verdict=verdict,
+        reason=reason,
+    )
 
 
 def make_pool(kind: str, spec: WorkerSpec, *, replicas: int, timeout_s: float) -> Pool:

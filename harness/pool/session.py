@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from harness.attention.known import with_known
 from harness.case import Case
+from harness.conformance import CRASHES, REFUSES, Finding, Question
 from harness.grid import Cell
 from harness.pool.combine import combine
 from harness.pool.orders import Visit, WorkerSpec, share_cores
-from harness.pool.pool import Pool, make_pool
+from harness.pool.pool import Pool, make_pool, unasked
 from harness.record import Observation, Record, Status, cell_name
 from harness.settings import Settings
 from harness.store import RunWriter, new_folder
 
 CEILING_SECONDS = 0.2
+QUESTION_SECONDS = 0.02
+CRASHES_MOST = 3
 LARGEST_HEAP = 2**31
 # A cell costs at least this in each replica, and a long call is made about 6 times at 2e10 FLOP/s.
 CELL_SECONDS, FLOPS_PER_SECOND = 0.1, 2e10 / 6
@@ -31,9 +36,14 @@ class Session:
     """Run cells: each replica in turn through all cases. `tell` is told of each visit's end."""
 
     def __init__(
-        self, settings: Settings, cells: Iterable[Cell], tell: Callable[[str], None]
+        self,
+        settings: Settings,
+        cells: Iterable[Cell],
+        tell: Callable[[str], None],
+        *,
+        questions: Sequence[Question] = (),
     ) -> None:
-        self.settings, self.tell = settings, tell
+        self.settings, self.tell, self.questions = settings, tell, questions
         self.visits: dict[Case, list[Cell]] = {}
         for cell in cells:
             self.visits.setdefault(cell.case, []).append(cell)
@@ -42,6 +52,7 @@ class Session:
         self.began = False
         self.unavailable: dict[str, str] = {}
         self.ceilings: dict[str, Any] = {}
+        self.crashes: Counter[str] = Counter()
         self.started = time.monotonic()
         self.writer = self._open()
         self.pool: Pool | None = None
@@ -93,6 +104,7 @@ class Session:
         stay_on(others)
         device = self.pool.hello()
         asked = {cell.backend for cells in self.visits.values() for cell in cells}
+        asked |= {question.backend for question in self.questions}
         self.unavailable = self.pool.probe([name for name in settings.backends if name in asked])
         dtypes = sorted({case.dtype for case in self.visits})
         self.ceilings = self.pool.ceilings(dtypes, CEILING_SECONDS)
@@ -119,9 +131,10 @@ class Session:
         return min(2 * max(wanted, default=0), room, LARGEST_HEAP)
 
     def steps(self) -> list[float]:
-        """Guess the seconds of each visit of each pass; only ratios count."""
+        """Guess the seconds of each question and each visit of each pass; only ratios count."""
         one_pass = [self._guess(case) for case in self.visits]
-        return one_pass * self.settings.replicas
+        asked = [one for one in self.questions if one.backend not in self.unavailable]
+        return [QUESTION_SECONDS] * len(asked) + one_pass * self.settings.replicas
 
     def _guess(self, case: Case) -> float:
         asked = sum(cell.backend not in self.unavailable for cell in self.visits[case])
@@ -203,6 +216,22 @@ class Session:
         if not (ceiling and record.time_median_s and record.flops):
             return None
         return record.flops / record.time_median_s / float(ceiling)
+
+    def conform(self, question: Question) -> Finding:
+        """Ask one behaviour of one backend, say whether a fault is known, and write it down.
+
+        A backend that has crashed three times is not asked again: each crash costs a new worker.
+        """
+        assert self.pool is not None
+        if self.crashes[question.backend] >= CRASHES_MOST:
+            reason = f"not asked: it crashed {CRASHES_MOST} times"
+            found = unasked(question, self.settings.device, verdict=REFUSES, reason=reason)
+        else:
+            found = with_known(self.pool.conform(question, self.settings.device))
+        self.crashes[question.backend] += found.verdict == CRASHES
+        self.writer.append_finding(found)
+        self.tell(f"conformance {question.name}")
+        return found
 
     def finish(self) -> None:
         """End the workers and write the tables; a run is complete if every pass ended."""

@@ -49,11 +49,12 @@ def die_with_parent(parent: int) -> None:
 class Bench:
     """Carry out orders on one device; the only holder of torch."""
 
-    def __init__(self, spec: WorkerSpec, mark: Mark) -> None:
+    def __init__(self, spec: WorkerSpec, mark: Mark, *, in_child: bool = True) -> None:
         if spec.cores:
             os.sched_setaffinity(0, spec.cores)
         self.spec = spec
         self.mark = mark
+        self.in_child = in_child
         from harness.attention.backends import BACKENDS
         from harness.attention.extra import extra_name, load_extra
         from harness.measure.setup import set_up
@@ -69,6 +70,8 @@ class Bench:
             "hello": self.hello,
             "probe": self.probe,
             "ceilings": self.ceilings,
+            "conform": self.conform,
+            "explain": self.explain,
             "visit": self.visit,
         }[order["do"]]
         return action(order)
@@ -88,6 +91,23 @@ class Bench:
             self.mark(index)
             reasons[name] = probe(self.backends[name], self.spec.device)
         return {name: reason for name, reason in reasons.items() if reason is not None}
+
+    def conform(self, order: dict[str, Any]) -> dict[str, Any]:
+        """Ask one behaviour of one backend and return the finding."""
+        from harness.attention.behaviours import BEHAVIOURS
+        from harness.measure.conform import examine
+
+        self.mark(0)
+        backend, behaviour = self.backends.get(order["backend"]), BEHAVIOURS[order["behaviour"]]
+        found = examine(backend, behaviour, self.spec.device, in_child=self.in_child)
+        return found.as_dict() | {"backend": order["backend"]}
+
+    def explain(self, order: dict[str, Any]) -> dict[str, Any]:
+        """Give one backend's answer to an example."""
+        from harness.measure.answer import answer
+
+        self.mark(0)
+        return answer(self.backends[order["backend"]], order)
 
     def ceilings(self, order: dict[str, Any]) -> dict[str, Any]:
         """Measure what the device can do at most, for each dtype asked for."""

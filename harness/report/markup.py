@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from harness.report import units
@@ -39,10 +40,16 @@ def shorten(text: str, length: int) -> str:
     return (cut[: cut.rfind(" ")] if " " in cut[length // 2 :] else cut).rstrip(" ,;:") + "…"
 
 
-def markdown_table(frame: pd.DataFrame) -> str:
-    """Write a frame of texts as a table; every cell is escaped, figures are set to the right."""
+def markdown_table(frame: pd.DataFrame, *, raw: Collection[str] = ()) -> str:
+    """Write a frame of texts as a table; every cell is escaped, figures are set to the right.
+
+    Columns in `raw` are Markdown of our own making and go in as they are.
+    """
     names = [str(name) for name in frame.columns]
-    rows = [[escape(value) for value in row] for row in frame.itertuples(index=False, name=None)]
+    rows = [
+        [value if name in raw else escape(value) for name, value in zip(names, row, strict=True)]
+        for row in frame.itertuples(index=False, name=None)
+    ]
     marks = ["---:" if _is_numeric(frame.iloc[:, at]) else "---" for at in range(len(names))]
     lines = [[escape(name) for name in names], marks, *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

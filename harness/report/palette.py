@@ -59,6 +59,7 @@ MASK_STYLES = {
     "padding": Style("#e69f00", "^", SOLID),
     "causal-padding": Style("#d55e00", "v", SOLID),
     "sliding-window": Style("#009e73", "P", SOLID),
+    "alibi": Style("#cc79a7", "X", SOLID),
 }
 
 

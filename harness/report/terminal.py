@@ -14,7 +14,8 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.report import tables
-from harness.report.digest import chosen_verdicts, closing
+from harness.report.digest import claim_lines, closing, contrary
+from harness.report.ledger import entries
 from harness.report.markup import plain
 from harness.report.view import View
 
@@ -49,7 +50,7 @@ def print_view(view: View, report_path: Path | None, console: Console) -> None:
             _print_main_sweep(view, console)
         else:
             _print_table(console, "Cells", tables.cells_table(view.table))
-        _print_verdicts(console, view.verdicts)
+        _print_ledger(console, view.verdicts)
         for line in closing(view, report_path):
             _print_line(console, Text(line))
 
@@ -97,15 +98,34 @@ def _print_table(console: Console, title: str, frame: pd.DataFrame) -> None:
     console.print()
 
 
-def _print_verdicts(console: Console, verdicts: Sequence[Verdict]) -> None:
-    for verdict, sentence in chosen_verdicts(verdicts):
+def _print_ledger(console: Console, verdicts: Sequence[Verdict]) -> None:
+    """Print one line per claim, then the series that speak against one or leave it open."""
+    from harness.analysis.claims import CLAIMS
+
+    ledger = entries(CLAIMS, verdicts) if verdicts else []
+    if ledger:
+        title = "Claims: verdict, series in support, and what was observed"
+        _print_line(console, Text(title, style="bold"))
+    for word, sentence in claim_lines(ledger, width=console.width):
+        _print_verdict(console, word, sentence)
+    against = list(contrary(ledger))
+    if against:
+        _print_line(console, Text("\nSeries that refute a claim or leave it open", style="bold"))
+    for verdict, sentence in against:
+        _print_verdict(console, verdict, sentence)
+    if ledger:
+        console.print()
+
+
+def _print_verdict(console: Console, verdict: str | None, sentence: str) -> None:
+    """Print a line with its verdict in colour, wrapped at words if it is too long."""
+    line = Text(sentence)
+    if len(sentence) > console.width:
         lines = textwrap.wrap(plain(sentence), console.width, subsequent_indent="    ")
         line = Text("\n".join(lines))
-        if verdict is not None:
-            line.highlight_words([verdict.replace("_", " ")], COLOURS.get(verdict, ""))
-        _print_line(console, line)
-    if verdicts:
-        console.print()
+    if verdict is not None:
+        line.highlight_words([verdict.replace("_", " ")], COLOURS.get(verdict, ""))
+    _print_line(console, line)
 
 
 def _print_line(console: Console, text: Text) -> None:

@@ -98,4 +98,4 @@ def make_view(run: Run) -> View:
     from harness.analysis.series import fit_all
 
     table = distinct(run.table)
-    return View(run, judge(table, run.facts), fit_all(table))
+    return View(run, judge(table, run.facts, run.conformance), fit_all(table))

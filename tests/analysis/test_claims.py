@@ -36,7 +36,7 @@ def test_all_out_of_memory_is_not_measured() -> None:
 def test_an_unavailable_backend_has_one_line_per_claim() -> None:
     verdicts = judge(table_of(sweep("naive"), missing_backend("flash-attn")), {})
     lines = [each for each in verdicts if each.series["backend"] == "flash-attn"]
-    assert [each.claim for each in lines] == ["C1", "C4"]
+    assert [each.claim for each in lines] == ["C1", "C2", "C4"]
     assert {each.reason for each in lines} == {"unavailable: no module"}
     assert lines[0].sentence == "C1 not measured: flash-attn: unavailable: no module (cpu)"
 

@@ -86,7 +86,21 @@ def test_two_kernels_have_two_verdicts() -> None:
 
 def test_a_window_is_the_contrast() -> None:
     window = {"mask": "sliding-window"}
-    [good] = verdicts_of(sweep("flex", case=window, noise=0.005), claim="D-window")
+    square = {"seconds": lambda case: 1e-5 + 1e-9 * case.length_query**2}
+    flex, naive = sweep("flex", case=window, noise=0.005), sweep("naive", case=window, **square)
+    [good] = verdicts_of(flex, naive, claim="D-window")
     assert (good.verdict, good.expected) == ("supported", 1)
-    dense = sweep("naive", case=window, seconds=lambda case: 1e-5 + 1e-9 * case.length_query**2)
-    assert words(dense, claim="D-window") == [("naive", "refuted")]
+    assert "T^2 refuted" in good.sentence
+    [masked] = verdicts_of(flex, naive, claim="D-window-mask")
+    assert (masked.series["backend"], masked.verdict, masked.expected) == ("naive", "supported", 2)
+    assert "T^1 refuted" in masked.sentence
+
+
+def test_a_window_that_behaves_otherwise_is_refuted() -> None:
+    window = {"mask": "sliding-window"}
+    lie = sweep("tiled", case=window, seconds=lambda case: 1e-5 + 1e-9 * case.length_query**2)
+    assert words(lie, claim="D-window") == [("tiled", "refuted")]
+    lie = sweep("naive", case=window, noise=0.005, seconds=linear_time)
+    assert words(lie, claim="D-window-mask") == [("naive", "refuted")]
+    [few] = verdicts_of(sweep("tiled", OCTAVES[3:], case=window), claim="D-window")
+    assert (few.verdict, few.reason[:4]) == ("inconclusive", "few:")

@@ -32,7 +32,8 @@ FEWER_SHAPES = ("t33", "t129-gqa", "decode")
 COMPILED = ["flex"]  # seconds per case: few cases here, the rest is marked slow
 # With dim_key 16 and 40, 56 or 104 keys, torch 2.13's CPU FlexAttention reads past the key's end.
 COMPILED_DIMS = {"dim_key": 64, "dim_value": 64}
-ORDINARY = [name for name in BACKENDS if name not in COMPILED]
+ATTENTION = [name for name, backend in BACKENDS.items() if backend.work == "attention"]
+ORDINARY = [name for name in ATTENTION if name not in COMPILED]
 
 
 @functools.cache
@@ -188,7 +189,7 @@ def test_compiled_backends_say_what_a_cpu_lacks(name: str, fields: dict[str, str
 @pytest.mark.gpu
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
 @pytest.mark.parametrize("mask", MASK_CODES)
-@pytest.mark.parametrize("name", BACKENDS)
+@pytest.mark.parametrize("name", ATTENTION)
 def test_agrees_on_a_gpu_or_refuses(name: str, mask: str, dtype: str) -> None:
     reason = probe(BACKENDS[name], "cuda")
     if reason is not None:

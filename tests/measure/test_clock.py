@@ -6,7 +6,7 @@ import pytest
 from harness.measure.clock import CpuClock, timed_call, warm_up
 from tests.measure.fakes import FakeTime
 
-RETRIES = 20
+RETRIES = 25
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from harness.report.digest import chosen_verdicts
 from harness.report.terminal import print_view, summary
 from harness.report.view import View, make_view
 from tests.report import golden, stubs
@@ -72,12 +71,3 @@ def test_markup_and_escape_codes_in_names_are_plain_text(
     assert "\x1b" not in text
     assert "[red]x[31m" in text
     assert "[b]odd" in text
-
-
-def test_what_speaks_against_a_claim_comes_first() -> None:
-    words = ["supported"] * 8 + ["refuted", "inconclusive", "not_measured"]
-    verdicts = [stubs.verdict("C1", f"b{at}", word) for at, word in enumerate(words)]
-    lines = list(chosen_verdicts(verdicts))
-    assert [word for word, _ in lines[:3]] == ["refuted", "inconclusive", "supported"]
-    assert lines[-1] == (None, "C1: 4 more in the report (4 supported)")
-    assert len(lines) == 7

@@ -9,8 +9,25 @@ from harness.attention.backends import sdpa
 from harness.attention.backends import xformers
 from harness.attention.backends import flash_attn
 from harness.attention.backends import flex
+from harness.attention.backends import packed
+from harness.attention.backends import layer
+from harness.attention.backends import recurrence
+from harness.attention.backends import generation
 # isort: on
 
 from harness.attention.backend import BACKENDS
 
-__all__ = ["BACKENDS", "flash_attn", "flex", "naive", "rowwise", "sdpa", "tiled", "xformers"]
+__all__ = [
+    "BACKENDS",
+    "flash_attn",
+    "flex",
+    "generation",
+    "layer",
+    "naive",
+    "packed",
+    "recurrence",
+    "rowwise",
+    "sdpa",
+    "tiled",
+    "xformers",
+]

@@ -24,6 +24,7 @@ class FlashAttn(Backend):
     """
 
     name = "flash-attn"
+    recomputes = True
     module: ClassVar[str] = "flash_attn"
     dtypes: ClassVar[tuple[str, ...]] = ("float16", "bfloat16")
     same_dims: ClassVar[bool] = True
@@ -41,6 +42,8 @@ class FlashAttn(Backend):
             return f"FlashAttention takes {' and '.join(self.dtypes)} only"
         if self.same_dims and case.dim_key != case.dim_value:
             return "FlashAttention 2 wants dim_value equal to dim_key"
+        if case.mask == "alibi":
+            return "its alibi_slopes are not handed over here"
         if case.mask == "causal-padding":
             return "its causal mask is aligned with the last kept key, not with the first"
         square = case.length_query == case.length_key

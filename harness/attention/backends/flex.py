@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.attention.backend import Backend, Call, Unsupported, backend
 from harness.attention.reasons import one_line
-from harness.attention.spans import key_span
+from harness.attention.spans import alibi_slopes, key_span
 
 if TYPE_CHECKING:
     import torch
@@ -29,6 +29,8 @@ class Flex(Backend):
     """
 
     name = "flex"
+    recomputes = True
+    compiled = True
 
     def unsupported(self, case: Case) -> str | None:
         """Refuse what FlexAttention lacks on a CPU."""
@@ -45,8 +47,11 @@ class Flex(Backend):
         from torch._inductor.exc import InductorError
 
         compiled = torch.compile(own_function(case.id), fullgraph=True, dynamic=False)
-        options = {"scale": inputs.scale, "enable_gqa": case.heads != case.heads_kv}
+        grouped = case.heads != case.heads_kv
+        options: dict[str, Any] = {"scale": inputs.scale, "enable_gqa": grouped}
         options["block_mask"] = block_mask(inputs)
+        if case.mask == "alibi":
+            options["score_mod"] = linear_rule(inputs)
         query, key, value = inputs.query, inputs.key, inputs.value
 
         def call() -> torch.Tensor:
@@ -142,3 +147,16 @@ def mask_rule(case: Case, device: torch.device) -> Callable[..., Any]:
         return seen & (key < kept[batch]) if padded else seen
 
     return keep
+
+
+def linear_rule(inputs: Inputs) -> Callable[..., Any]:
+    """Return the rule (score, batch, head, query, key) -> score that adds ALiBi's bias."""
+    import torch
+
+    slopes = torch.tensor(alibi_slopes(inputs.case.heads), device=inputs.key.device)
+    inputs.mask_bytes += slopes.numel() * slopes.element_size()
+
+    def tilt(score: Any, batch: Any, head: Any, query: Any, key: Any) -> Any:
+        return score + slopes[head] * (key - query)
+
+    return tilt

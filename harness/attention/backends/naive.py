@@ -25,6 +25,8 @@ class Naive(Backend):
 
     name = "naive"
     score_matrices = 2.0
+    score_matrices_training = 3.0
+    takes_mask = True
 
     def unsupported(self, case: Case) -> str | None:
         """Refuse cases with empty rows."""
@@ -37,10 +39,15 @@ class Naive(Backend):
         groups = (case.batch, case.heads_kv, -1, case.length_query, case.length_key)
         query = inputs.query.reshape(case.batch, case.heads_kv, -1, case.dim_key)
         key, value, scale = inputs.key, inputs.value, inputs.scale
-        drop = _drop(inputs)
+        alibi = case.mask == "alibi"
+        bias, drop = inputs.bias() if alibi else None, None if alibi else _drop(inputs)
+        if bias is not None:
+            bias = bias.view(bias.shape[0], *groups[1:])
 
         def call() -> torch.Tensor:
             scores = (query * scale) @ key.mT
+            if bias is not None:
+                scores.view(groups).add_(bias)
             if drop is not None:
                 scores.view(groups).masked_fill_(drop, float("-inf"))
             scores = scores.softmax(-1)

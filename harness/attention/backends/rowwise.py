@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from harness.attention.backend import Backend, Call, backend
-from harness.attention.spans import widest_spans
+from harness.attention.spans import alibi_slopes, widest_spans
 
 if TYPE_CHECKING:
     import torch
@@ -24,6 +24,13 @@ class Rowwise(Backend):
     """
 
     name = "rowwise"
+    score_matrices_training = 1.0
+
+    def unsupported(self, case: Case) -> str | None:
+        """Refuse backward in half precision: at T=257 its error is beyond 3x the formula's."""
+        if case.phase != "forward" and case.itemsize < 4:
+            return f"autograd would add up the gradients of all rows in {case.dtype}: too coarse"
+        return None
 
     def prepare(self, case: Case, inputs: Inputs) -> Call:
         """Cut the query into rows [B, Hkv, G, Dk] and find the keys of each."""
@@ -33,10 +40,12 @@ class Rowwise(Backend):
         query = inputs.query.view(case.batch, case.heads_kv, -1, case.length_query, case.dim_key)
         key, value, scale = inputs.key, inputs.value, inputs.scale
         steps = list(enumerate(widest_spans(case)))
-        drop = _dropped_keys(inputs)
+        drop, ramp, last = _dropped_keys(inputs), _ramp(inputs), case.length_query - 1
 
         def step(row: int, start: int, stop: int) -> torch.Tensor:
             scores = (query[:, :, :, row] * scale) @ key[:, :, start:stop].mT
+            if ramp is not None:
+                scores += ramp[:, :, :, last - row + start : last - row + stop]
             if drop is not None:
                 scores.masked_fill_(drop[:, :, :, start:stop], float("-inf"))
             return scores.softmax(-1) @ value[:, :, start:stop]
@@ -59,3 +68,20 @@ def _dropped_keys(inputs: Inputs) -> torch.Tensor | None:
     drop = torch.arange(case.length_key, device=device) >= kept[:, None, None, None]
     inputs.mask_bytes += drop.numel()
     return drop
+
+
+def _ramp(inputs: Inputs) -> torch.Tensor | None:
+    """Return ALiBi's bias [1, Hkv, G, Tq] over the distances -(Tq - 1) to 0, or None.
+
+    A row's bias is a slice of it: relative, so that no large position rounds a small distance.
+    """
+    import torch
+
+    case, device = inputs.case, inputs.key.device
+    if case.mask != "alibi":
+        return None
+    distances = torch.arange(1 - case.length_query, 1, device=device)
+    slopes = torch.tensor(alibi_slopes(case.heads), device=device).view(1, case.heads_kv, -1, 1)
+    ramp = (slopes * distances).to(inputs.query.dtype)
+    inputs.mask_bytes += ramp.numel() * ramp.element_size()
+    return ramp

@@ -19,6 +19,7 @@ class Sdpa(Backend):
 
     name = "sdpa"
     kernel: ClassVar[str | None] = None
+    takes_mask = True
 
     def prepare(self, case: Case, inputs: Inputs) -> Call:
         """Choose is_causal, a causal bias or an explicit 4-D mask, and hold torch to the kernel.
@@ -41,6 +42,10 @@ class Sdpa(Backend):
     def masking(self, case: Case, inputs: Inputs) -> dict[str, Any]:
         """Return the mask arguments of a case."""
         square = case.length_query == case.length_key
+        if case.mask == "alibi":
+            return {"attn_mask": inputs.bias()}
+        if inputs.explicit is not None:
+            return {"attn_mask": inputs.keep()}
         if case.mask == "full":
             return {}
         if case.mask == "causal" or (case.mask == "causal-bottom-right" and square):
@@ -66,6 +71,8 @@ class SdpaMath(Sdpa):
     kernel = "math"
     pinned_kernel = "_scaled_dot_product_attention_math"
     score_matrices = 2.25
+    score_matrices_training = 3.0
+    pinned_backward = "_softmax_backward_data"
 
 
 @backend
@@ -75,6 +82,8 @@ class SdpaFlash(Sdpa):
     name = "sdpa-flash"
     kernel = "flash"
     pinned_kernel = "_scaled_dot_product_flash_attention"
+    pinned_backward = r"_flash_attention\w*_backward"
+    recomputes = True
 
 
 @backend
@@ -85,6 +94,8 @@ class SdpaEfficient(Sdpa):
     kernel = "mem_efficient"
     # The lower-right bias goes to the second operator.
     pinned_kernel = "_scaled_dot_product_efficient_attention|_efficient_attention_forward"
+    pinned_backward = r"_efficient_attention\w*_backward"
+    recomputes = True
 
 
 @backend
@@ -94,3 +105,5 @@ class SdpaCudnn(Sdpa):
     name = "sdpa-cudnn"
     kernel = "cudnn"
     pinned_kernel = "_scaled_dot_product_cudnn_attention"
+    pinned_backward = r"_cudnn_attention\w*_backward"
+    recomputes = True

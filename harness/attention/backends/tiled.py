@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from harness.attention.backend import Backend, Call, backend
-from harness.attention.spans import key_span
+from harness.attention.spans import alibi_slopes, key_span
 
 if TYPE_CHECKING:
     import torch
@@ -45,7 +45,7 @@ class Tiled(Backend):
         wide = torch.promote_types(query.dtype, torch.float32)
         shape = (case.batch, case.heads, case.length_query, case.dim_value)
         bounds = _bounds(inputs)
-        plan = _plan(case)
+        plan, slopes = _plan(case), _slopes(inputs, wide)
 
         def call() -> torch.Tensor:
             output = query.new_empty((*query.shape[:4], case.dim_value))
@@ -55,7 +55,8 @@ class Tiled(Backend):
                 for columns, edge in blocks:
                     drop = _drop(bounds[:, :, rows], columns, groups=groups) if edge else None
                     keys, values = key[:, :, columns].to(wide), value[:, :, columns].to(wide)
-                    state.add(keys, values, drop=drop)
+                    bias = None if slopes is None else _bias(slopes, rows, columns)
+                    state.add(keys, values, drop=drop, bias=bias)
                 output[:, :, :, rows] = state.result().view_as(output[:, :, :, rows])
             return output.view(shape)
 
@@ -75,9 +76,18 @@ class OnlineSoftmax:
         self.total = torch.zeros_like(self.top)
         self.output = query.new_zeros((*query.shape[:3], dim_value))
 
-    def add(self, key: torch.Tensor, value: torch.Tensor, *, drop: torch.Tensor | None) -> None:
+    def add(
+        self,
+        key: torch.Tensor,
+        value: torch.Tensor,
+        *,
+        drop: torch.Tensor | None,
+        bias: torch.Tensor | None = None,
+    ) -> None:
         """Take in a block of keys [B, Hkv, m, Dk] and values [B, Hkv, m, Dv]."""
         scores = self.query @ key.mT
+        if bias is not None:
+            scores += bias
         if drop is not None:
             scores.masked_fill_(drop, float("-inf"))
         top = scores.amax(-1, keepdim=True).maximum(self.top)
@@ -138,3 +148,25 @@ def _drop(bounds: torch.Tensor, columns: slice, *, groups: int) -> torch.Tensor:
     start, stop = bounds.unsqueeze(-1)
     drop: torch.Tensor = ((keys < start) | (keys >= stop)).unsqueeze(1)
     return drop.repeat(1, 1, groups, 1)
+
+
+def _slopes(inputs: Inputs, dtype: torch.dtype) -> torch.Tensor | None:
+    """Return ALiBi's slopes [1, Hkv, G, 1, 1], or None under any other mask."""
+    import torch
+
+    case = inputs.case
+    if case.mask != "alibi":
+        return None
+    slopes = torch.tensor(alibi_slopes(case.heads), dtype=dtype, device=inputs.key.device)
+    inputs.mask_bytes += slopes.numel() * slopes.element_size()
+    return slopes.view(1, case.heads_kv, -1, 1, 1)
+
+
+def _bias(slopes: torch.Tensor, rows: slice, columns: slice) -> torch.Tensor:
+    """Return the bias of a block [1, Hkv, G·n, m], made anew in each call as a kernel does."""
+    import torch
+
+    queries = torch.arange(rows.start, rows.stop, device=slopes.device)
+    keys = torch.arange(columns.start, columns.stop, device=slopes.device)
+    bias: torch.Tensor = (slopes * (keys - queries[:, None])).flatten(2, 3)
+    return bias

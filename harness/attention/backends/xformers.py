@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from harness.attention.inputs import Inputs
     from harness.case import Case
 
+NO_ALIBI = "no bias per head is handed to xformers here"
 BIAS_ALIGNMENT = 8  # elements: the rows of a tensor bias must start on a multiple of it
 
 
@@ -26,16 +27,20 @@ class Xformers(Backend):
     """
 
     name = "xformers"
+    recomputes = True
     operator: ClassVar[str | None] = None
     # Takes keys padded per batch entry, packed as one sequence, and no tensor as a bias.
     packed: ClassVar[bool] = False
+    takes_mask = True
 
     def unavailable(self, device: str) -> str | None:
         """Say why xformers cannot be imported."""
         return broken("xformers.ops")
 
     def unsupported(self, case: Case) -> str | None:
-        """Refuse backward with shared key heads, which xformers does not have."""
+        """Refuse backward with shared key heads, which xformers lacks, and a bias per head."""
+        if case.mask == "alibi":
+            return NO_ALIBI
         if case.phase != "forward" and case.heads != case.heads_kv:
             return "xformers has no backward with heads_kv below heads"
         return None
@@ -75,6 +80,8 @@ class Xformers(Backend):
     def _bias(self, inputs: Inputs) -> Any:
         case, kinds = inputs.case, load("xformers.ops.fmha.attn_bias")
         square = case.length_query == case.length_key
+        if inputs.explicit is not None:
+            return tensor_bias(inputs)
         if case.mask == "full":
             return None
         if case.mask == "causal":
@@ -117,7 +124,9 @@ class XformersSplitK(Xformers):
     packed = True
 
     def unsupported(self, case: Case) -> str | None:
-        """Refuse backward."""
+        """Refuse backward and a bias per head."""
+        if case.mask == "alibi":
+            return NO_ALIBI
         return None if case.phase == "forward" else "the split-K operator has no backward"
 
 

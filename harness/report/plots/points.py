@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 SOURCES = {
     "median": "time_median_s", "low": "time_low_s", "high": "time_high_s", "peak": "peak_bytes",
 }  # fmt: skip
-NAMED = ("mask", "dtype")
+NAMED = ("mask", "dtype", "phase")
 
 
 def points(frame: pd.DataFrame, x: str, y: str) -> pd.DataFrame:

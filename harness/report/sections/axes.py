@@ -110,5 +110,5 @@ def _length(frame: pd.DataFrame) -> int:
 def _without_mask(panel: Panel) -> tuple[object, ...]:
     return (
         panel.device, panel.dtype, panel.phase, panel.batch, panel.heads, panel.heads_kv,
-        panel.dim_key, panel.dim_value,
+        panel.dim_key, panel.dim_value, panel.work,
     )  # fmt: skip

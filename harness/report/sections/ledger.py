@@ -1,30 +1,53 @@
-"""Sections on what holds: verdicts, agreement, and score bytes predicted beside measured."""
+"""Sections on what holds: the ledger, its evidence, agreement, score bytes predicted."""
 
 from __future__ import annotations
 
 from harness.report import tables
 from harness.report.gallery import Gallery
-from harness.report.markup import details, markdown_table
+from harness.report.ledger import Entry, entries
+from harness.report.markup import details, escape, markdown_table
 from harness.report.sections.cost import join
+from harness.report.tables.verdicts import SHOWN_IN
 from harness.report.view import View
 
 ROWS_OPEN = 12
 
 
 def verdicts_section(view: View, gallery: Gallery) -> str:
-    """Show one row per claim, and folded below it every series that was judged."""
+    """Show the ledger: one row per claim, with links to what it rests on."""
     from harness.analysis.claims import CLAIMS
+    from harness.report.markdown import SECTIONS
 
     note = (
         "Each claim is tested on every series that can tell. Figures hold over the lengths "
-        "measured, not beyond. `inconclusive` says that the data leave it open."
+        "measured, not beyond. `inconclusive` says that the data leave it open. In brackets: the "
+        "series that support a claim, of those judged."
     )
-    judged = [verdict for verdict in view.verdicts if verdict.verdict != "not_measured"]
-    claims = markdown_table(tables.claims_table(CLAIMS, view.verdicts))
-    if not judged:
-        return join(note, claims, "No series could be judged.")
-    series = markdown_table(tables.series_table(judged))
-    return join(note, claims, details(f"All {len(judged)} verdicts, with reasons", series))
+    table = tables.claims_table(CLAIMS, view.verdicts, list(SECTIONS))
+    judged = any(verdict.verdict != "not_measured" for verdict in view.verdicts)
+    rest = "" if judged else "No series could be judged."
+    return join(note, markdown_table(table, raw=[SHOWN_IN]), rest)
+
+
+def evidence_section(view: View, gallery: Gallery) -> str:
+    """Show every claim's series, each with what was observed and why that is the verdict."""
+    from harness.analysis.claims import CLAIMS
+
+    return join(*(_evidence(entry) for entry in entries(CLAIMS, view.verdicts)))
+
+
+def _evidence(entry: Entry) -> str:
+    claim, judged = entry.claim, len(entry.judged)
+    title = f"### {claim.id}"
+    sentence = claim.sentence[:1].upper() + claim.sentence[1:]
+    said = f"{escape(sentence)}. Predicted: {escape(claim.prediction)}."
+    if not entry.verdicts:
+        return join(title, said, escape(entry.observed()))
+    rows = sorted(entry.verdicts, key=lambda each: each.verdict == "not_measured")
+    table = markdown_table(tables.series_table(rows))
+    rest = len(rows) - judged
+    words = [f"{judged} series judged"] * (judged > 0) + [f"{rest} not measured"] * (rest > 0)
+    return join(title, said, details(", ".join(words), table))
 
 
 def agreement_section(view: View, gallery: Gallery) -> str:

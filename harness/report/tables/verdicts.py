@@ -1,12 +1,13 @@
-"""The ledger: claims, verdicts, and score bytes predicted beside measured."""
+"""Tables of the ledger: claims, verdicts, and score bytes predicted beside measured."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 from harness.report import units
-from harness.report.markup import shorten
+from harness.report.anchors import links
+from harness.report.ledger import entries
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -14,26 +15,32 @@ if TYPE_CHECKING:
     from harness.analysis.claims import Claim
     from harness.analysis.verdict import Verdict
 
+SHOWN_IN = "shown in"
 
-def claims_table(claims: Sequence[Claim], verdicts: Sequence[Verdict]) -> pd.DataFrame:
-    """Return one row per claim: sentence, prediction, overall verdict, what was observed."""
+
+def claims_table(
+    claims: Sequence[Claim], verdicts: Sequence[Verdict], titles: Collection[str] = ()
+) -> pd.DataFrame:
+    """Return one row per claim: what it says and predicts, its verdict, what was observed.
+
+    The last column, `shown in`, is Markdown: links to the claim's lines and to those sections
+    among `titles` that show it.
+    """
     import pandas as pd
 
-    from harness.analysis.verdict import overall
-
-    rows = []
-    for claim in claims:
-        own = [verdict for verdict in verdicts if verdict.claim == claim.id]
-        word = overall(verdicts, claim.id).replace("_", " ")
-        rows.append(
-            (claim.id, claim.sentence, claim.prediction, f"{word}{_tally(own)}", _range(own))
+    rows = [
+        (
+            each.claim.id, each.claim.sentence, each.claim.prediction, each.tally(),
+            each.observed(), links(each.claim.id, titles),
         )
-    columns = ["claim", "what it says", "prediction", "verdict", "observed"]
+        for each in entries(claims, verdicts)
+    ]  # fmt: skip
+    columns = ["claim", "what it says", "prediction", "verdict", "observed", SHOWN_IN]
     return pd.DataFrame(rows, columns=columns)
 
 
 def series_table(verdicts: Sequence[Verdict]) -> pd.DataFrame:
-    """Return one row per verdict that was reached: series, observed with interval, why."""
+    """Return one row per verdict: series, observed with interval, expected, and why."""
     import pandas as pd
 
     rows = [
@@ -93,26 +100,3 @@ def _matrices(value: Any) -> str:
 
 def _expected(value: float | None) -> str:
     return units.ABSENT if value is None else f"{value:g}"
-
-
-def _tally(verdicts: Sequence[Verdict]) -> str:
-    """Say how many series bear the verdict out: ` (5 of 6)`; nothing for a single one."""
-    judged = [verdict for verdict in verdicts if verdict.verdict != "not_measured"]
-    if len(judged) < 2:
-        return ""
-    held = sum(verdict.verdict == "supported" for verdict in judged)
-    return f" ({held} of {len(judged)} series)"
-
-
-def _range(verdicts: Sequence[Verdict]) -> str:
-    """Write the one value with its interval, the span of several, or why there is none."""
-    if verdicts and all(verdict.verdict == "not_measured" for verdict in verdicts):
-        return shorten(verdicts[-1].reason, 90)
-    seen = [verdict for verdict in verdicts if verdict.observed is not None]
-    if len(seen) < 2:
-        return (
-            units.interval(seen[0].observed, seen[0].low, seen[0].high) if seen else units.ABSENT
-        )
-    values = sorted(float(verdict.observed or 0.0) for verdict in seen)
-    ends = [f"{value:,.2f}".replace("-0.00", "0.00") for value in (values[0], values[-1])]
-    return " to ".join(dict.fromkeys(ends))

@@ -1,0 +1,97 @@
+"""Tables on works beyond attention: time per position, one way over another, shares of a layer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from harness.report import units
+from harness.report.panels import Panel
+from harness.report.tables.pivots import choose_lengths, pivot
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from harness.analysis.cells import SeriesKey
+    from harness.analysis.evidence import Evidence
+    from harness.analysis.ratio import Ratio
+
+COLUMNS = 5
+# (what takes longer, what it is compared with): each backend with its work.
+PAIRS = (
+    (("prefix-passes", "sequence"), ("one-pass", "sequence")),
+    (("cached-steps", "sequence"), ("one-pass", "sequence")),
+    (("step-recompute", "step"), ("step-cached", "step")),
+    (("rnn", "rnn"), ("layer-sdpa", "layer")),
+    (("gru", "gru"), ("layer-sdpa", "layer")),
+    (("lstm", "lstm"), ("layer-sdpa", "layer")),
+)
+SHARES = tuple(
+    (("projections", "projections"), (name, "layer"))
+    for name in ("layer-naive", "layer-sdpa", "layer-mha")
+)
+
+
+def position_pivot(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the time per position by backend and T; flat is linear in T."""
+    each = frame.assign(each=frame["time_median_s"] / frame["length_query"])
+    return pivot(each, "each", units.seconds, count=7)
+
+
+def ratio_table(evidence: Evidence) -> pd.DataFrame:
+    """Return how many times longer one way takes than another, by T, with intervals."""
+    return _table(evidence, PAIRS, share=False)
+
+
+def share_table(evidence: Evidence) -> pd.DataFrame:
+    """Return the share of the four products in the time of a layer, by T, with intervals."""
+    return _table(evidence, SHARES, share=True)
+
+
+def _table(
+    evidence: Evidence, pairs: Iterable[tuple[tuple[str, str], ...]], *, share: bool
+) -> pd.DataFrame:
+    """Return one row per pair and shape; columns are the lengths of the rows that have them."""
+    import pandas as pd
+
+    found = [row for top, bottom in pairs for row in _rows(evidence, top, bottom)]
+    rows = []
+    for top, bottom, ratios in found:
+        rows.append({"time of": top.backend, "over": bottom.backend, "at": place(top)})
+        for length in choose_lengths([ratio.length for ratio in ratios], COLUMNS):
+            ratio = next(each for each in ratios if each.length == length)
+            rows[-1][f"T={length}"] = _share(ratio) if share else _ratio(ratio)
+    names = sorted({name for row in rows for name in row if name.startswith("T=")}, key=_length)
+    return pd.DataFrame(rows, columns=["time of", "over", "at", *names]).fillna(units.ABSENT)
+
+
+def _rows(
+    evidence: Evidence, top: tuple[str, str], bottom: tuple[str, str]
+) -> list[tuple[SeriesKey, SeriesKey, list[Ratio]]]:
+    keys = {key for key, _ in evidence.timed if (key.backend, key.work) == top}
+    rows = []
+    for key in sorted(keys, key=lambda one: one.sort_key()):
+        other = key.with_(backend=bottom[0], work=bottom[1])
+        ratios = evidence.ratios(key, other)
+        if ratios:
+            rows.append((key, other, ratios))
+    return rows
+
+
+def place(key: SeriesKey) -> str:
+    """Say where a row holds: device, dtype, phase and shape."""
+    phase = [key.phase.replace("_", " + ")] * (key.phase != "forward")
+    return ", ".join([key.device, key.dtype, *phase, Panel.of(key).shape()])
+
+
+def _ratio(ratio: Ratio) -> str:
+    return units.ratio_interval(ratio.value, ratio.low, ratio.high)
+
+
+def _share(ratio: Ratio) -> str:
+    low, high = (f"{100 * each:.0f}" for each in (ratio.low, ratio.high))
+    return f"{100 * ratio.value:.0f} % [{low}, {high}]"
+
+
+def _length(column: str) -> int:
+    return int(column.removeprefix("T="))
