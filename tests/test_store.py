@@ -132,7 +132,7 @@ def test_a_record_with_unknown_columns_is_refused() -> None:
 
 def test_an_old_file_lacks_the_columns_that_came_later(tmp_path: Path) -> None:
     folder = written(tmp_path).folder
-    frame = pd.read_csv(folder / "cells.csv").drop(columns=["held_bytes", "work"])
+    frame = pd.read_csv(folder / "cells.csv", dtype=str).drop(columns=["held_bytes", "work"])
     frame.to_csv(folder / "cells.csv", index=False)
     table = read_csv(folder / "cells.csv")
     assert table["held_bytes"].isna().all()
