@@ -19,6 +19,9 @@ from harness.case import MASK_CODES
 
 SHAPES = [(24, 24), (9, 30), (30, 9), (1, 17)]
 
+# ALiBi is refused before any layout is made; the last test asks for the reason.
+SERVED_MASKS = [mask for mask in MASK_CODES if mask != "alibi"]
+
 
 def softmax_attention(query: Any, key: Any, value: Any, scale: float, keep: Any) -> Any:
     """[.., H, T, D] with a boolean mask; empty rows give 0 as the fused kernels do."""
@@ -63,7 +66,7 @@ def flash_attn_varlen_func(
     return torch.cat(parts)
 
 
-@pytest.mark.parametrize("mask", MASK_CODES)
+@pytest.mark.parametrize("mask", SERVED_MASKS)
 @pytest.mark.parametrize("name", ["flash-attn", "flash-attn-3", "flash-attn-4"])
 def test_flash_attn(name: str, mask: str, monkeypatch: pytest.MonkeyPatch) -> None:
     backend: Any = BACKENDS[name]
@@ -114,7 +117,7 @@ def memory_efficient_attention(
     return softmax_attention(q, k, v, scale, keep).movedim(-2, 1)
 
 
-@pytest.mark.parametrize("mask", MASK_CODES)
+@pytest.mark.parametrize("mask", SERVED_MASKS)
 @pytest.mark.parametrize("name", [name for name in BACKENDS if name.startswith("xformers")])
 @pytest.mark.parametrize("heads_kv", [4, 2])
 def test_xformers(name: str, mask: str, heads_kv: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,3 +132,10 @@ def test_xformers(name: str, mask: str, heads_kv: int, monkeypatch: pytest.Monke
         inputs = make_inputs(case)
         found = check(invariants.run(BACKENDS[name], inputs), inputs)
         assert found.agrees, f"{case.id}: {found.reason}"
+
+
+@pytest.mark.parametrize("name", ["flash-attn", "flash-attn-3", "flash-attn-4", "xformers"])
+def test_alibi_is_refused_with_a_reason(name: str) -> None:
+    reason = BACKENDS[name].unsupported(case_of("alibi", 24, 24, dtype="bfloat16"))
+    assert reason is not None
+    assert "alibi" in reason or "bias" in reason
