@@ -64,7 +64,8 @@ def told(asked: Sequence[Finding], wrong: Sequence[Finding]) -> str:
         behaviours = len({row.behaviour for row in asked})
         if len(names) == len(asked) == 1:
             return f"expected {asked[0].expected}, observed {asked[0].observed}"
-        return f"{', '.join(names)}: as expected in {len(asked)} checks of {behaviours} behaviours"
+        checks = f"{len(asked)} checks of {behaviours} behaviour{'s' * (behaviours > 1)}"
+        return f"as expected in {checks}: {', '.join(names)}"
     parts = [
         f"{row.backend} in {row.behaviour}: expected {row.expected}, "
         f"observed {row.observed or row.reason}"
