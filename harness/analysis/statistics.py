@@ -57,7 +57,10 @@ def replica_summary(
     centre = float(np.median(values))
     below = max(np.max(values - bounds[:, 0]), centre - np.min(values))
     above = max(np.max(bounds[:, 1] - values), np.max(values) - centre)
-    return centre, centre - float(below), centre + float(above)
+    # A replica far above the others may have an interval wider than their median: no sample was
+    # below the lowest bound, and no time is below zero.
+    lowest = min(float(np.min(bounds[:, 0])), float(np.min(values)))
+    return centre, max(centre - float(below), lowest), centre + float(above)
 
 
 def paired_ratio(

@@ -152,3 +152,10 @@ def test_statistics_and_fits_are_light_to_import() -> None:
     code = f"import sys, harness.analysis.statistics, harness.analysis.scaling; print({heavy})"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert result.stdout.strip() == "set()", result.stderr
+
+
+def test_no_replica_can_push_the_interval_below_every_sample() -> None:
+    medians, intervals = [1.0, 1.1, 9.0], [(0.9, 1.1), (1.0, 1.2), (2.0, 12.0)]
+    centre, low, high = replica_summary(medians, intervals)
+    assert (centre, low) == (1.1, 0.9)
+    assert high == pytest.approx(1.1 + 7.9)
