@@ -128,7 +128,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         group = cell.case if cell else Question if question_of(item) else "others"
         kept.setdefault(group, []).append(item)
     items[:] = [item for group in kept.values() for item in group]
-    config.hook.pytest_deselected(items=again) if again else None
+    if again:
+        config.hook.pytest_deselected(items=again)
 
 
 def cell_of(item: pytest.Item) -> Cell | None:

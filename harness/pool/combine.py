@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from statistics import fmean
+from statistics import fmean, median
 from typing import Any
 
 from harness.analysis.statistics import median_interval, replica_summary
@@ -58,7 +58,7 @@ def _times(samples: list[list[float]]) -> dict[str, Any]:
     if not samples:
         return {}
     intervals = [median_interval(one) for one in samples]
-    medians = [_median(one) for one in samples]
+    medians = [median(one) for one in samples]
     middle, low, high = replica_summary(medians, intervals)
     return {
         "time_median_s": middle,
@@ -69,12 +69,6 @@ def _times(samples: list[list[float]]) -> dict[str, Any]:
         "replicas": len(samples),
         "replica_medians_s": tuple(medians),
     }
-
-
-def _median(values: list[float]) -> float:
-    ordered = sorted(values)
-    middle = len(ordered) // 2
-    return (ordered[middle] + ordered[~middle]) / 2
 
 
 def _mean(values: list[float | None]) -> float | None:
