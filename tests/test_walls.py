@@ -76,7 +76,8 @@ def test_measuring_knows_nothing_of_softmax() -> None:
 
 
 def test_only_the_doors_and_the_terminal_print() -> None:
-    allowed = {HARNESS / "__main__.py", HARNESS / "report" / "terminal.py"}
+    allowed = {HARNESS / "__main__.py", HARNESS / "commands" / "options.py"}
+    allowed.add(HARNESS / "report" / "terminal.py")
     for path in sorted(HARNESS.rglob("*.py")):
         names = {
             node.func.id

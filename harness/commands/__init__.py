@@ -1,0 +1,1 @@
+"""Commands: what `python -m harness` offers, one file for each kind of question."""
