@@ -11,7 +11,8 @@ import pytest
 from harness.conformance import COLUMNS, Finding, Question
 from harness.pool.orders import WorkerSpec
 from harness.pool.pool import Pool, make_pool
-from harness.store import CONFORMANCE, RunWriter, load_run, new_folder
+from harness.store import CONFORMANCE, load_run
+from harness.writer import RunWriter, new_folder
 
 
 def finding(behaviour: str = "shapes", **fields: Any) -> Finding:

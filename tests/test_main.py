@@ -11,7 +11,7 @@ import pytest
 from harness.attention.backends import BACKENDS
 from harness.case import Case
 from harness.record import Record, cell_name
-from harness.store import RunWriter, new_folder
+from harness.writer import RunWriter, new_folder
 
 ROOT = Path(__file__).resolve().parent.parent
 

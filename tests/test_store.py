@@ -7,7 +7,8 @@ import pytest
 
 from harness.case import Case
 from harness.record import COLUMNS, Record, Status, cell_name
-from harness.store import RunWriter, find_run, load_run, new_folder, read_csv, write_json
+from harness.store import find_run, load_run, read_csv
+from harness.writer import RunWriter, new_folder, write_json
 
 
 def record(length: int, **fields: object) -> Record:

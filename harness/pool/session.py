@@ -21,7 +21,7 @@ from harness.pool.orders import Visit, WorkerSpec, share_cores
 from harness.pool.pool import Pool, make_pool, unasked
 from harness.record import Observation, Record, Status, cell_name
 from harness.settings import Settings
-from harness.store import RunWriter, new_folder
+from harness.writer import RunWriter, new_folder
 
 CEILING_SECONDS = 0.2
 QUESTION_SECONDS = 0.02

@@ -11,7 +11,7 @@ from harness.report.gallery import Gallery
 from harness.report.markup import escape
 from harness.report.sections.cost import join
 from harness.report.view import View, make_view
-from harness.store import write_json, write_text
+from harness.writer import write_json, write_text
 
 if TYPE_CHECKING:
     from harness.store import Run

@@ -11,7 +11,8 @@ import numpy as np
 
 from harness.case import Case
 from harness.record import Record, Status, cell_name
-from harness.store import Run, RunWriter, load_run
+from harness.store import Run, load_run
+from harness.writer import RunWriter
 
 Law = Callable[[Case], float]
 CEILING = 98e9
