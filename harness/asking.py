@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from harness.conformance import REFUSES, Finding, Question
+from harness.ending import end_on_full_disk
 
 
 def one_each(metafunc: pytest.Metafunc, questions: list[Question]) -> None:
@@ -44,7 +45,9 @@ def conform(
     from harness.plugin import SESSION
 
     def run() -> None:
-        judge_finding(request.config.stash[SESSION].conform(question))
+        with end_on_full_disk():
+            found = request.config.stash[SESSION].conform(question)
+        judge_finding(found)
 
     return run
 

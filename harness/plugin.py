@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Generator
 from typing import IO, TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ import pytest
 from harness.asking import conform as conform
 from harness.asking import may_ask, one_each, parameter, question_of
 from harness.conformance import Question
+from harness.ending import end_as_after_ctrl_c, end_on_full_disk, said_once
 from harness.grid import Cell
 from harness.injection import LatePath, ReplayClock, replay, without_nan
 from harness.record import Record, Status
@@ -32,12 +34,14 @@ OPTIONS = {
     "timeout": ("S", "seconds after which a call counts as hung"),
     "memory-limit": ("GIB", "refuse cells that would need more (default: what is free)"),
     "require": ("A,B", "fail if one of these backends is unavailable"),
+    "resume": ("RUN", "go on with a run that was cut (latest: the newest)"),
     "pool": ("local|inline", "worker processes, or this process for debugging"),
 }
 SESSION: pytest.StashKey[Session] = pytest.StashKey()
 PROGRESS: pytest.StashKey[Progress] = pytest.StashKey()
 JSON_PATH = pytest.StashKey[LatePath]()
 SETTINGS = pytest.StashKey[Settings]()
+HANDLERS = pytest.StashKey[dict[int, Any]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -140,6 +144,8 @@ def cell_of(item: pytest.Item) -> Cell | None:
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Leave no worker behind, however pytest ended."""
+    for number, handler in config.stash.get(HANDLERS, {}).items():
+        signal.signal(number, handler)
     run = config.stash.get(SESSION, None)
     if run is not None and run.pool is not None:
         run.pool.close()
@@ -161,6 +167,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     from harness.pool.session import Session
     from harness.report.progress import Progress
 
+    config.stash[HANDLERS] = end_as_after_ctrl_c()
     reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
     quieten(reporter)
     progress = config.stash[PROGRESS] = Progress(real_output(config))
@@ -201,7 +208,8 @@ def measure(request: pytest.FixtureRequest, benchmark: Any, cell: Cell) -> Calla
     clock = request.node.get_closest_marker("benchmark").kwargs["timer"]
 
     def run() -> None:
-        record, samples = config.stash[SESSION].outcome(cell)
+        with end_on_full_disk():
+            record, samples = config.stash[SESSION].outcome(cell)
         judge(record, settings_of(config).required)
         if JSON_PATH in config.stash:
             config.stash[JSON_PATH].folder = config.stash[SESSION].folder
@@ -243,8 +251,15 @@ def pytest_sessionfinish(session: pytest.Session) -> Generator[None]:
     run = session.config.stash.get(SESSION, None)
     if run is not None:
         session.config.stash[PROGRESS].stop()
-        run.finish()
+        with said_once(said_by(session.config), "results"):
+            run.finish()
     return (yield)
+
+
+def said_by(config: pytest.Config) -> Callable[[str], object]:
+    """Return what prints a line under the progress bar."""
+    reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
+    return reporter.write_line  # type: ignore[no-any-return]
 
 
 def pytest_terminal_summary(
@@ -256,4 +271,5 @@ def pytest_terminal_summary(
         return
     from harness.report.build import report_and_summarise
 
-    report_and_summarise(run.folder, settings_of(config).reports, terminalreporter._tw._file)
+    with said_once(terminalreporter.write_line, "the report"):
+        report_and_summarise(run.folder, settings_of(config).reports, terminalreporter._tw._file)

@@ -34,6 +34,7 @@ class Settings:
     extra_backends: tuple[str, ...]
     pool: str
     threads: int
+    resume: str | None = None
     seed: int = 0
 
     def works(self) -> dict[str, str]:
@@ -94,6 +95,7 @@ def resolve(options: Mapping[str, Any]) -> Settings:
         extra_backends=tuple(extra),
         pool=_chosen("pool", [options.get("pool") or "local"], list(POOLS))[0],
         threads=default_threads(),
+        resume=options.get("resume"),
     )
 
 

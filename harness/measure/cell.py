@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 import torch
 
@@ -12,6 +13,7 @@ from harness.attention.backend import Backend
 from harness.measure.check import Checker, Fields
 from harness.measure.clock import Call
 from harness.measure.device import device_for
+from harness.measure.leak import SUSPICIOUS_BYTES, bytes_in_use
 from harness.measure.outcome import Failure, attempt
 from harness.measure.phases import Passes
 from harness.measure.rounds import Rounds, measure_rounds
@@ -34,6 +36,7 @@ class Attempt:
 
     backend: Backend
     number: int
+    passes: Passes | None = None
     call: Call | None = None
     fields: Fields = field(default_factory=dict)
     failure: Failure | None = None
@@ -53,9 +56,12 @@ def measure_visit(
         name: Attempt(backends[name], number) for number, name in enumerate(visit.backends)
     }
     with torch.set_grad_enabled(visit.case.phase != "forward"):
-        check_all(visit, attempts, limit=limit, mark=mark)
-        if not broken(attempts):
-            time_all(visit, attempts, mark=mark)
+        checker = check_all(visit, attempts, limit=limit, mark=mark)
+        if checker is not None and not broken(attempts):
+            before = bytes_in_use(checker.device)
+            time_all(visit, attempts, checker=checker, mark=mark)
+            grown = bytes_in_use(checker.device) - before
+            audit_all(checker, attempts, growing=grown > SUSPICIOUS_BYTES, mark=mark)
     seen = {name: observe(name, one) for name, one in attempts.items() if one.done}
     return seen, broken(attempts)
 
@@ -67,18 +73,27 @@ def broken(attempts: Mapping[str, Attempt]) -> bool:
 
 def check_all(
     visit: Visit, attempts: Mapping[str, Attempt], *, limit: int | None, mark: Mark
-) -> None:
+) -> Checker | None:
     """Pass each backend through its checks; what it fails at is its own."""
     shared: list[Checker] = []
     device = device_for(visit.case.device)
     failure = attempt(lambda: shared.append(Checker(visit, device, limit=limit)))
     for one in attempts.values():
         mark(one.number)
-        one.failure = failure or check_one(shared[0], one)
+        one.failure = failure or harmless(shared[0], one, check_one(shared[0], one))
         one.done = one.failure is not None
         if broken(attempts):
-            return
+            break
     mark(SETUP)
+    return shared[0] if shared else None
+
+
+def harmless(checker: Checker, one: Attempt, failure: Failure | None) -> Failure | None:
+    """Return the failure, or what harm the backend did, which is undone in either case."""
+    harm = attempt(lambda: checker.guard.inspect(may_start_threads=one.backend.compiled))
+    if failure is None or harm is None:
+        return failure or harm
+    return replace(failure, sticky=failure.sticky or harm.sticky)
 
 
 def check_one(checker: Checker, one: Attempt) -> Failure | None:
@@ -89,21 +104,48 @@ def check_one(checker: Checker, one: Attempt) -> Failure | None:
     if failure is None and one.fields.get("agrees") is False:
         failure = Failure(Status.DISAGREES, reason or "differs from the reference")
     if failure is None and not checker.visit.replica:
-        found: list[Failure | None] = []
-        weigh = attempt(lambda: found.append(checker.weigh(one.backend, made[0], one.fields)))
-        failure = weigh or found[0]
+        failure = tried(lambda: checker.weigh(one.backend, made[0], one.fields))
+        failure = failure or tried(lambda: checker.ask_again(one.backend))
 
     def keep_call() -> None:
-        one.call = made[0].timed()
+        one.passes, one.call = made[0], made[0].timed()
 
     return failure or attempt(keep_call)
 
 
-def time_all(visit: Visit, attempts: Mapping[str, Attempt], *, mark: Mark) -> None:
+def tried(step: Callable[[], Failure | None]) -> Failure | None:
+    """Return the failure that a step found, or the one that it ended in."""
+    found: list[Failure | None] = []
+    return attempt(lambda: found.append(step())) or found[0]
+
+
+def audit_all(
+    checker: Checker, attempts: Mapping[str, Attempt], *, growing: bool, mark: Mark
+) -> None:
+    """Check each timed backend once more: in the first replica, or where harm was done.
+
+    A harm that nobody repeats has no name; it is undone all the same.
+    """
+    harm = attempt(checker.guard.inspect)
+    if checker.visit.replica and not (growing or harm):
+        return
+    for one in attempts.values():
+        passes = one.passes
+        if passes is None or one.failure is not None:
+            continue
+        mark(one.number)
+        step = partial(checker.audit, one.backend, passes, growing=growing)
+        one.failure = harmless(checker, one, tried(step))
+    mark(SETUP)
+
+
+def time_all(
+    visit: Visit, attempts: Mapping[str, Attempt], *, checker: Checker, mark: Mark
+) -> None:
     """Time those that passed; again, some times at most, if the machine was busy or hot."""
     for tries_left in range(visit.redo, -1, -1):
         before = card_of(visit.case.device)
-        rounds = time_once(visit, attempts, mark=mark)
+        rounds = time_once(visit, attempts, checker=checker, mark=mark)
         after = card_of(visit.case.device)
         hot = must_cool(before, after)
         busy = any("contended" in seen.flags for seen in rounds.values())
@@ -115,16 +157,19 @@ def time_all(visit: Visit, attempts: Mapping[str, Attempt], *, mark: Mark) -> No
         keep(attempts[name], seen, flags=flags)
 
 
-def time_once(visit: Visit, attempts: Mapping[str, Attempt], *, mark: Mark) -> dict[str, Rounds]:
+def time_once(
+    visit: Visit, attempts: Mapping[str, Attempt], *, checker: Checker, mark: Mark
+) -> dict[str, Rounds]:
     """Time those that passed, in interleaved rounds."""
     return measure_rounds(
         {name: one.call for name, one in attempts.items() if one.call and not one.failure},
-        clock_for(device_for(visit.case.device)),
+        clock_for(checker.device),
         target=visit.target,
         cap_s=visit.cap_s,
         seed=visit.seed * 1000 + visit.replica,
         first_s={name: one.fields.get("first_call_s", 0.0) for name, one in attempts.items()},
         on_start=lambda name: mark(attempts[name].number),
+        after=checker.guard.glance,
     )
 
 
@@ -152,4 +197,6 @@ def observe(name: str, one: Attempt) -> Observation:
     }
     if one.failure is not None:
         fields |= {"status": one.failure.status, "reason": one.failure.reason, "samples_s": ()}
+    if one.failure is not None and one.failure.status is Status.DISAGREES:
+        fields["agrees"] = False
     return Observation(backend=name, **fields)

@@ -1,16 +1,22 @@
-"""Check: what one backend must pass before it is timed: prepare, agree, be weighed."""
+"""Check: what one backend must pass before it is timed and after: agree, be weighed, harm none."""
 
 from __future__ import annotations
 
+import secrets
+from dataclasses import replace
 from typing import Any
 
 import torch
 
+from harness.attention.agreement import Oracle
 from harness.attention.backend import Backend, Unsupported
+from harness.attention.reference import checked_rows
 from harness.attention.work import WORKS, GradientJudge, Judge
 from harness.measure.clock import timed_call
 from harness.measure.device import Device
+from harness.measure.guard import Guard
 from harness.measure.kernels import kernel_of, matches
+from harness.measure.leak import inspect_growth
 from harness.measure.memory import Peak, peak
 from harness.measure.outcome import Failure
 from harness.measure.phases import Gradients, Passes
@@ -19,6 +25,7 @@ from harness.pool.orders import Visit
 from harness.record import Status
 
 Fields = dict[str, Any]
+LATER = "right at first, but after the timing"
 
 
 class Checker:
@@ -39,7 +46,9 @@ class Checker:
             self.leaves = self.work.training.leaves(self.inputs)
         for leaf in self.leaves:
             leaf.requires_grad_()
+        self.guard = Guard(self.inputs)
         self.oracle: Judge | None = None
+        self.late_oracle: Judge | None = None
         self.gradient_oracle: GradientJudge | None = None
 
     def prepare(self, backend: Backend, fields: Fields) -> Passes:
@@ -60,6 +69,8 @@ class Checker:
         fields |= {"mask_bytes": inputs.mask_bytes, "threads": torch.get_num_threads()}
         if not isinstance(output, torch.Tensor):
             raise TypeError(f"the output is a {type(output).__name__}, not a tensor")
+        # Before the oracle is computed: it must not see inputs that the call has changed.
+        self.guard.inspect(may_start_threads=backend.compiled)
         if self.visit.replica == 0:
             self.agree(output, fields)
         if passes.trains and fields.get("agrees") is not False:
@@ -98,7 +109,10 @@ class Checker:
         With a backward, the peak is that of forward and backward together, whichever is timed,
         and `held_bytes` is what lives between the two: the output and the saved tensors.
         """
-        seen = peak(passes.whole if passes.trains else passes.forward, self.device)
+        call = passes.whole if passes.trains else passes.forward
+        seen = peak(call, self.device)
+        if seen.held_bytes > seen.output_bytes and not passes.trains:
+            inspect_growth(call, self.device)
         kernel = kernel_of(seen.operators)
         fields |= {
             "kernel": kernel,
@@ -108,6 +122,58 @@ class Checker:
         if passes.trains:
             fields["held_bytes"] = peak(passes.forward, self.device).held_bytes
         return strayed(backend, seen, kernel=kernel, trains=passes.trains)
+
+    def ask_again(self, backend: Backend) -> Failure | None:
+        """Ask with the other sign of the values: the output's sign must turn.
+
+        A backend that keeps its first answer gives that again. One that compiles each case is
+        spared: it would compile once more.
+        """
+        if self.visit.case.work != "attention" or backend.compiled:
+            return None
+        assert self.oracle is not None
+        with torch.no_grad():
+            other = replace(self.inputs, value=-self.inputs.value, mask_bytes=0)
+            found = self.oracle.check(-backend.prepare(self.visit.case, other)())
+        return unless(found, "asked again with other values")
+
+    def audit(self, backend: Backend, passes: Passes, *, growing: bool) -> Failure | None:
+        """Check after the timing that the answer is still right and that nothing was harmed.
+
+        Where only a part of the rows is checked, these are other rows than before, and nobody
+        can know which.
+        """
+        output = passes.forward()
+        self.guard.inspect(may_start_threads=backend.compiled)
+        if growing:
+            inspect_growth(passes.timed(), self.device)
+        if self.visit.replica:
+            return None
+        failure = unless(self.oracle_again().check(output), LATER)
+        if failure is None and passes.trains:
+            assert self.gradient_oracle is not None
+            failure = unless(self.gradient_oracle.check(passes.whole()), LATER)
+        return failure
+
+    def oracle_again(self) -> Judge:
+        """Return the oracle of all rows, or one of other rows, made once."""
+        rows = getattr(self.oracle, "rows", None)
+        if (
+            self.late_oracle is None
+            and rows is not None
+            and len(rows) < self.visit.case.length_query
+        ):
+            seed = secrets.randbits(32)
+            rows = checked_rows(self.visit.case.length_query, seed=seed)
+            self.late_oracle = Oracle(self.inputs, rows=rows)
+        judge = self.late_oracle or self.oracle
+        assert judge is not None
+        return judge
+
+
+def unless(found: Any, when: str) -> Failure | None:
+    """Turn an answer that is wrong into a failure that says when it was."""
+    return None if found.agrees else Failure(Status.DISAGREES, f"{when}: {found.reason}")
 
 
 def keep_agreement(found: Any, fields: Fields) -> None:

@@ -31,9 +31,17 @@ STICKY = re.compile(
 )
 
 
+class Misconduct(Exception):
+    """Said of a backend that harms others; `sticky` if only a fresh process makes up for it."""
+
+    def __init__(self, reason: str, *, sticky: bool = False) -> None:
+        super().__init__(reason)
+        self.sticky = sticky
+
+
 @dataclass(frozen=True)
 class Failure:
-    """Why a call gave no result; `sticky` means that the device is lost to this process."""
+    """Why a call gave no result; `sticky` means that this process is past use."""
 
     status: Status
     reason: str
@@ -94,12 +102,14 @@ def _out_of_memory(error: BaseException) -> bool:
 
 
 def _sticky(error: BaseException) -> bool:
+    if isinstance(error, Misconduct):
+        return error.sticky
     return isinstance(error, RuntimeError) and bool(STICKY.search(str(error)))
 
 
 def _reason(error: BaseException) -> str:
     status, line = _status(error), _first_line(error)
-    if status in (Status.UNSUPPORTED, Status.UNAVAILABLE):
+    if status in (Status.UNSUPPORTED, Status.UNAVAILABLE) or isinstance(error, Misconduct):
         return line or status.value
     tried = TRIED_BYTES.search(str(error))
     if status is Status.OUT_OF_MEMORY and tried:

@@ -40,6 +40,10 @@ def ignore(name: str) -> None:
     """Do nothing; the default `on_start`."""
 
 
+def nothing() -> None:
+    """Do nothing; the default `after`."""
+
+
 def measure_rounds(
     calls: Mapping[str, Call],
     clock: Clock,
@@ -50,6 +54,7 @@ def measure_rounds(
     min_samples: int = MIN_SAMPLES,
     first_s: Mapping[str, float] | None = None,
     on_start: Callable[[str], object] = ignore,
+    after: Callable[[], object] = nothing,
 ) -> dict[str, Rounds]:
     """Time all calls side by side and return what was seen of each, under the same names.
 
@@ -57,7 +62,7 @@ def measure_rounds(
     seconds spent on one call, warm-up not counted; at the cap the samples stay and are flagged.
     `first_s` are the seconds of each call's first use, if known: a long one was its warm-up.
     A call that raises leaves the rounds alone. `on_start` is told a name before its warm-up and
-    before each sample.
+    before each sample; `after` is called after them, and what it raises is that call's failure.
     """
     entrants = [
         Entrant(
@@ -72,10 +77,19 @@ def measure_rounds(
     ]
     order = random.Random(seed)
     before = snapshot()
+
+    def begin(entrant: Entrant) -> None:
+        entrant.calibrate(clock)
+        after()
+
+    def go_on(entrant: Entrant) -> None:
+        entrant.take(clock)
+        after()
+
     with no_garbage_collection():
-        going = _each(entrants, order, on_start, lambda entrant: entrant.calibrate(clock))
+        going = _each(entrants, order, on_start, begin)
         while going:
-            going = _each(entrants, order, on_start, lambda entrant: entrant.take(clock))
+            going = _each(entrants, order, on_start, go_on)
     busy = contended(before, snapshot())
     return {entrant.name: _rounds(entrant, busy=busy) for entrant in entrants}
 

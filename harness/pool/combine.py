@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from statistics import fmean, median
 from typing import Any
 
@@ -9,6 +11,13 @@ from harness.analysis.statistics import median_interval, replica_summary
 from harness.case import Case
 from harness.record import Observation, Record, Status, cell_name
 from harness.store import finite
+
+# The product is measured in a moment of its own, 30 % below its best on a busy machine.
+IMPOSSIBLE = 2.0
+TIMES = (
+    *("time_median_s", "time_low_s", "time_high_s", "time_min_s"),
+    *("samples", "replicas", "replica_medians_s"),
+)
 
 
 def combine(
@@ -51,6 +60,24 @@ def combine(
         **facts,
     )
     return record, samples
+
+
+def with_rate(record: Record, ceilings: Mapping[str, float]) -> Record:
+    """Add the rate over the measured ceiling; one far above every ceiling is an error.
+
+    A call that is faster than twice the fastest matrix product has computed nothing. Below that a
+    kernel may well beat the product of its own dtype, which CPUs do slowly in half precision.
+    """
+    if not (ceilings and record.time_median_s and record.flops):
+        return record
+    rate = record.flops / record.time_median_s
+    times = rate / max(ceilings.values())
+    if times > IMPOSSIBLE:
+        reason = f"too fast to have computed it: {times:.3g} times the rate of a matrix product"
+        untimed: dict[str, Any] = dict.fromkeys(TIMES)
+        return replace(record, status=Status.ERROR.value, reason=reason, **untimed)
+    ceiling = ceilings.get(record.dtype)
+    return replace(record, rate_share=rate / ceiling) if ceiling else record
 
 
 def _times(samples: list[list[float]]) -> dict[str, Any]:

@@ -10,6 +10,8 @@ from typing import Any, Self
 
 from harness.case import Case
 
+# The heap grows in steps of this.
+HEAP_STEP_BYTES = 2**29
 HOME = str(Path(__file__).resolve().parents[2])
 
 
@@ -18,13 +20,15 @@ class WorkerSpec:
     """Say how a worker runs: its device, threads, cores, and the backends beside the built-in.
 
     `heap_bytes` of the host's heap are touched at the start, so that no timed call is the one
-    that makes it grow.
+    that makes it grow. `memory_limit` refuses cells by estimate; what takes more than
+    `memory_guard` bytes all the same fails, before the system runs out. Both in bytes.
     """
 
     device: str
     threads: int = 1
     cores: tuple[int, ...] = ()
     memory_limit: int | None = None
+    memory_guard: int | None = None
     heap_bytes: int = 0
     extra_backends: tuple[str, ...] = ()
 
@@ -78,7 +82,7 @@ def worker_environment(spec: WorkerSpec, environment: Mapping[str, str]) -> dict
         "OPENBLAS_NUM_THREADS": threads,
         "MALLOC_MMAP_MAX_": "0",
         "MALLOC_TRIM_THRESHOLD_": "4294967296",
-        "MALLOC_TOP_PAD_": "536870912",
+        "MALLOC_TOP_PAD_": str(HEAP_STEP_BYTES),
         "KINETO_LOG_LEVEL": "99",
         "PYTHONUNBUFFERED": "1",
         # A checkout need not be installed: workers find the suite where the parent found it.

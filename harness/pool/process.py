@@ -60,7 +60,7 @@ class WorkerProcess:
         # -P: a file called torch.py in the user's folder must not be taken for torch.
         command = [sys.executable, "-P", "-X", "faulthandler", "-m", "harness.pool.worker"]
         command += [json.dumps(asdict(self.spec)), str(answers), str(beacon), str(os.getpid())]
-        with self._log.open("ab") as log:
+        with self._log.open("wb") as log:
             self.process = subprocess.Popen(
                 command,
                 stdin=subprocess.PIPE,
@@ -113,7 +113,7 @@ class WorkerProcess:
             where = self._where_it_hangs()
             self.kill()
             raise WorkerLost(Status.TIMED_OUT, f"no answer within {allowed:g} s{where}", index)
-        limit = self.spec.memory_limit
+        limit = self.spec.memory_guard
         used = self._resident()
         if limit is not None and used > limit + PROGRAM_BYTES:
             self.kill()

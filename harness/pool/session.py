@@ -2,33 +2,38 @@
 
 from __future__ import annotations
 
-import sys
+import shutil
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from harness.attention.extra import extra_name
 from harness.attention.known import with_known
 from harness.case import Case
 from harness.conformance import CRASHES, REFUSES, Finding, Question
 from harness.grid import Cell
-from harness.pool.combine import combine
+from harness.pool.combine import combine, with_rate
+from harness.pool.facts import now, peak_rss, run_facts
 from harness.pool.orders import Visit, WorkerSpec, share_cores
 from harness.pool.pool import Pool, make_pool, unasked
 from harness.record import Observation, Record, Status, cell_name
+from harness.resume import read_cut_run, resumed_facts
 from harness.settings import Settings
+from harness.store import find_run
 from harness.writer import RunWriter, new_folder
 
 CEILING_SECONDS = 0.2
 QUESTION_SECONDS = 0.02
-CRASHES_MOST = 3
+LOSSES_MOST = 3
 LARGEST_HEAP = 2**31
 # A cell costs at least this in each replica, and a long call is made about 6 times at 2e10 FLOP/s.
 CELL_SECONDS, FLOPS_PER_SECOND = 0.1, 2e10 / 6
+# The rest is for this process, the page cache, and what grows between two looks.
+GUARD_SHARE = 0.9
+LOSSES = (Status.CRASHED, Status.TIMED_OUT)
 Outcome = tuple[Record, list[list[float]]]
 
 
@@ -54,32 +59,26 @@ class Session:
         self.ceilings: dict[str, Any] = {}
         self.crashes: Counter[str] = Counter()
         self.started = time.monotonic()
+        self.lost: Counter[str] = Counter()
         self.writer = self._open()
+        self.timed_before = self._timed_s()
         self.pool: Pool | None = None
 
     def _open(self) -> RunWriter:
-        from harness.measure.machine import facts, fingerprint
-
+        """Make the run's folder, or go on in that of the run to resume."""
         settings = self.settings
-        folder = new_folder(settings.results, f"{settings.device}-{settings.grid.name}")
-        machine = facts(threads=settings.threads)
-        return RunWriter(
-            folder,
-            {
-                "started": now(),
-                "ended": None,
-                "complete": False,
-                "command": " ".join(["pytest", *sys.argv[1:]]),
-                "grid": settings.grid.model_dump(include={"name", "description", "longest"}),
-                "device": settings.device,
-                "machine": machine,
-                "fingerprint": fingerprint(machine, device=settings.device),
-                "settings": settings.facts(),
-                "backends": list(settings.backends),
-                "baseline": settings.baseline,
-                "cells": sum(len(cells) for cells in self.visits.values()),
-            },
-        )
+        facts = run_facts(settings, cells=sum(map(len, self.visits.values())))
+        if settings.resume is None:
+            label = f"{settings.device}-{settings.grid.name}"
+            return RunWriter(new_folder(settings.results, label), facts)
+        folder = find_run(settings.results, newest_or(settings.resume))
+        self.seen = read_cut_run(folder, facts)
+        return RunWriter(folder, resumed_facts(folder, facts))
+
+    def _discard(self) -> None:
+        """Leave no trace of a run that could not start."""
+        if self.settings.resume is None:
+            shutil.rmtree(self.folder, ignore_errors=True)
 
     @property
     def folder(self) -> Path:
@@ -88,6 +87,14 @@ class Session:
 
     def start(self) -> None:
         """Start the workers, find out what is available, and measure the ceilings."""
+        try:
+            self._start()
+        except BaseException:
+            self._discard()
+            raise
+        self.writer.announce()
+
+    def _start(self) -> None:
         settings = self.settings
         cores, others = share_cores(settings.threads) if settings.device == "cpu" else ((), ())
         spec = WorkerSpec(
@@ -95,6 +102,7 @@ class Session:
             threads=settings.threads,
             cores=cores,
             memory_limit=settings.memory_limit,
+            memory_guard=self._memory_guard(),
             heap_bytes=self._heap_bytes() if settings.device == "cpu" else 0,
             extra_backends=settings.extra_backends,
         )
@@ -105,6 +113,8 @@ class Session:
         device = self.pool.hello()
         asked = {cell.backend for cells in self.visits.values() for cell in cells}
         asked |= {question.backend for question in self.questions}
+        # No tiny call writes off a backend of the user's own: its cells say what it does.
+        asked -= set(map(extra_name, settings.extra_backends))
         self.unavailable = self.pool.probe([name for name in settings.backends if name in asked])
         dtypes = sorted({case.dtype for case in self.visits})
         self.ceilings = self.pool.ceilings(dtypes, CEILING_SECONDS)
@@ -114,6 +124,12 @@ class Session:
             "ceilings": self.ceilings,
         }
         self.writer.save_facts()
+
+    def _memory_guard(self) -> int:
+        """Return the bytes that a worker may take: the limit given, or most of what is free."""
+        from harness.measure.machine import available_memory
+
+        return self.settings.memory_limit or round(GUARD_SHARE * available_memory())
 
     def _heap_bytes(self) -> int:
         """Return twice what the largest cell wants, within a quarter of the memory there is."""
@@ -165,22 +181,26 @@ class Session:
     def _visit(self, case: Case, replica: int) -> None:
         """Measure a case in one replica and write its cells, as far as they are known."""
         cells = self.visits[case]
-        names = tuple(cell.backend for cell in cells if self._wants_more(cell))
+        names = tuple(cell.backend for cell in cells if self._wants_more(cell, replica))
         if names and not (replica and self._late()):
             for name, seen in self._ask(case, names, replica).items():
+                self.lost[name] += seen.status in LOSSES
                 self.seen.setdefault(cell_name(name, case), []).append(seen)
         for cell in cells:
             seen_before = self.seen.get(cell.name) or [self._absent(cell.backend)]
-            if cell.name not in self.writer.cells or cell.backend in names:
+            if cell.name not in self.seen or cell.backend in names:
                 self._record(cell, seen_before)
         self.tell(f"{cells[0].suite} {case.id}")
 
-    def _wants_more(self, cell: Cell) -> bool:
-        """Whether a backend can run here and has not failed at this case before."""
+    def _wants_more(self, cell: Cell, replica: int) -> bool:
+        """Whether a backend can run here, lacks this replica, and has not failed at this case.
+
+        One that has lost three workers is not asked again: each costs a new one, or the time
+        after which it counts as hung.
+        """
         before = self.seen.get(cell.name, [])
-        return cell.backend not in self.unavailable and all(
-            one.status is Status.OK for one in before
-        )
+        able = cell.backend not in self.unavailable and self.lost[cell.backend] < LOSSES_MOST
+        return able and len(before) <= replica and all(one.status is Status.OK for one in before)
 
     def _late(self) -> bool:
         """Whether the run's time is up; every cell still gets its first replica."""
@@ -202,6 +222,9 @@ class Session:
         return self.pool.visit(visit)
 
     def _absent(self, name: str) -> Observation:
+        if name not in self.unavailable:
+            reason = f"not tried: it lost {LOSSES_MOST} workers at other cells"
+            return Observation(backend=name, status=Status.CRASHED, reason=reason)
         reason = self.unavailable[name]
         return Observation(backend=name, status=Status.UNAVAILABLE, reason=reason)
 
@@ -209,13 +232,8 @@ class Session:
         record, samples = combine(
             cell.case, cell.backend, seen, run=self.folder.name, suite=cell.suite
         )
-        self.writer.append(replace(record, rate_share=self._rate_share(record)), samples)
-
-    def _rate_share(self, record: Record) -> float | None:
-        ceiling = self.ceilings.get("flops_per_s", {}).get(record.dtype)
-        if not (ceiling and record.time_median_s and record.flops):
-            return None
-        return record.flops / record.time_median_s / float(ceiling)
+        record = with_rate(record, self.ceilings.get("flops_per_s", {}))
+        self.writer.append(record, samples)
 
     def conform(self, question: Question) -> Finding:
         """Ask one behaviour of one backend, say whether a fault is known, and write it down.
@@ -223,8 +241,11 @@ class Session:
         A backend that has crashed three times is not asked again: each crash costs a new worker.
         """
         assert self.pool is not None
-        if self.crashes[question.backend] >= CRASHES_MOST:
-            reason = f"not asked: it crashed {CRASHES_MOST} times"
+        known = self.writer.findings.get((question.backend, question.behaviour))
+        if known is not None:
+            return known
+        if self.crashes[question.backend] >= LOSSES_MOST:
+            reason = f"not asked: it crashed {LOSSES_MOST} times"
             found = unasked(question, self.settings.device, verdict=REFUSES, reason=reason)
         else:
             found = with_known(self.pool.conform(question, self.settings.device))
@@ -237,21 +258,24 @@ class Session:
         """End the workers and write the tables; a run is complete if every pass ended."""
         if self.pool is not None:
             self.pool.close()
-        timed = sum(
-            sum(map(sum, samples)) * (record.calls_per_sample or 1)
-            for record, samples in self.writer.cells.values()
-        )
         self.writer.finish(
             ended=now(),
             complete=self.finished == set(self.visits),
             wall_s=time.monotonic() - self.started,
-            timed_s=timed,
+            timed_s=self._timed_s() - self.timed_before,
+            peak_rss_bytes=peak_rss(),
+        )
+
+    def _timed_s(self) -> float:
+        return sum(
+            sum(map(sum, samples)) * (record.calls_per_sample or 1)
+            for record, samples in self.writer.cells.values()
         )
 
 
-def now() -> str:
-    """Return the time in UTC, to the second."""
-    return datetime.now(UTC).isoformat(timespec="seconds")
+def newest_or(name: str) -> str | None:
+    """Return None, which means the newest run, for `latest`."""
+    return None if name == "latest" else name
 
 
 def stay_on(cores: tuple[int, ...]) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.pool.beacon import IDLE, SETUP, Beacon
-from harness.pool.orders import Visit, WorkerSpec
+from harness.pool.orders import HEAP_STEP_BYTES, Visit, WorkerSpec
 
 Mark = Callable[[int], None]
 PR_SET_PDEATHSIG = 1
@@ -57,9 +57,12 @@ class Bench:
         self.in_child = in_child
         from harness.attention.backends import BACKENDS
         from harness.attention.extra import extra_name, load_extra
+        from harness.measure.bounds import bound_memory
         from harness.measure.setup import set_up
 
         set_up(spec.device, spec.threads, heap_bytes=spec.heap_bytes)
+        if in_child and spec.memory_guard is not None:
+            bound_memory(spec.memory_guard + HEAP_STEP_BYTES, spec.device)
         self.backends = BACKENDS | {
             extra_name(one): load_extra(one) for one in spec.extra_backends
         }

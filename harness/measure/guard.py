@@ -1,0 +1,171 @@
+"""Guard: what a backend must leave as it found it: inputs, torch's global state, threads.
+
+One backend that changes them would spoil the cells of the others, so it is found out and undone
+at once.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+
+from harness.measure.outcome import Misconduct
+
+TASKS = Path("/proc/self/task")
+
+
+class Switches(NamedTuple):
+    """Torch's global state that costs next to nothing to read: looked at after every sample."""
+
+    threads: int
+    dtype: torch.dtype
+    gradients: bool
+
+
+class Settings(NamedTuple):
+    """The rest of torch's global state, looked at around the checks of a backend."""
+
+    precision: str
+    deterministic: bool
+    device: torch.device
+    random: bytes
+
+
+WORDS = {
+    "threads": "the number of threads",
+    "dtype": "the default dtype",
+    "gradients": "the grad mode",
+    "precision": "the precision of float32 products",
+    "deterministic": "the use of deterministic algorithms",
+    "device": "the default device",
+    "random": "the state of the random generator",
+}
+
+
+def read_switches() -> Switches:
+    """Read the cheap half, in about 1 us."""
+    return Switches(torch.get_num_threads(), torch.get_default_dtype(), torch.is_grad_enabled())
+
+
+def read_settings() -> Settings:
+    """Read the other half, in some 10 us."""
+    return Settings(
+        torch.get_float32_matmul_precision(),
+        torch.are_deterministic_algorithms_enabled(),
+        torch.get_default_device(),
+        torch.get_rng_state().numpy().tobytes(),
+    )
+
+
+def put_back(switches: Switches, settings: Settings) -> None:
+    """Restore all of it."""
+    torch.set_num_threads(switches.threads)
+    torch.set_default_dtype(switches.dtype)
+    torch.set_grad_enabled(switches.gradients)
+    torch.set_float32_matmul_precision(settings.precision)
+    torch.use_deterministic_algorithms(settings.deterministic)
+    torch.set_default_device(settings.device if settings.device.type != "cpu" else None)
+    torch.set_rng_state(torch.frombuffer(bytearray(settings.random), dtype=torch.uint8))
+
+
+def tensors_of(value: Any, name: str = "") -> Iterator[tuple[str, torch.Tensor]]:
+    """Yield (name, tensor) for every tensor in a nest of dataclasses and containers."""
+    if isinstance(value, torch.Tensor):
+        yield name, value
+        return
+    if is_dataclass(value) and not isinstance(value, type):
+        parts = [(field.name, getattr(value, field.name)) for field in fields(value)]
+    elif isinstance(value, Mapping):
+        parts = [(str(key), item) for key, item in value.items()]
+    elif isinstance(value, (list, tuple)):
+        parts = [(f"{name} {number}".strip(), item) for number, item in enumerate(value)]
+    else:
+        return
+    for part, item in parts:
+        yield from tensors_of(item, part)
+
+
+class Guard:
+    """Hold how everything was before a visit, with a copy of the inputs.
+
+    Each check raises Misconduct with the reason, after it has put things back.
+    """
+
+    def __init__(self, inputs: Any) -> None:
+        self.tensors = [(name, tensor.detach()) for name, tensor in tensors_of(inputs)]
+        self.copies = [tensor.clone() for _, tensor in self.tensors]
+        self.switches, self.settings = read_switches(), read_settings()
+        self.versions = self._versions()
+        self.python_threads = set(threading.enumerate())
+
+    def glance(self) -> None:
+        """Check what costs next to nothing: switches and torch's own count of writes."""
+        seen = read_switches()
+        if seen != self.switches:
+            self._changed(self.switches, seen)
+        if self._versions() != self.versions:
+            self.inspect_inputs()
+
+    def inspect(self, *, may_start_threads: bool = False) -> None:
+        """Check everything: writes that bypass torch show in the values alone."""
+        self.glance()
+        settings = read_settings()
+        if settings != self.settings:
+            self._changed(self.settings, settings)
+        self.inspect_inputs()
+        if not may_start_threads:
+            self.inspect_threads()
+
+    def inspect_inputs(self) -> None:
+        """Compare the inputs with their copies, bit for bit but for the sign of a zero."""
+        changed = [
+            name
+            for (name, tensor), copy in zip(self.tensors, self.copies, strict=True)
+            if not torch.equal(tensor, copy)
+        ]
+        if changed:
+            self._restore_inputs()
+            raise Misconduct(f"it changes its inputs: {', '.join(changed)}")
+        self.versions = self._versions()
+
+    def inspect_threads(self) -> None:
+        """Look for threads that a call left running: they would take time from the others."""
+        left = [one for one in threading.enumerate() if one not in self.python_threads]
+        if left:
+            names = ", ".join(sorted(one.name for one in left)[:3])
+            raise Misconduct(f"it leaves {len(left)} thread(s) running: {names}", sticky=True)
+
+    def _versions(self) -> list[int]:
+        return [tensor._version for _, tensor in self.tensors]
+
+    def _restore_inputs(self) -> None:
+        with torch.no_grad():
+            for (_, tensor), copy in zip(self.tensors, self.copies, strict=True):
+                tensor.copy_(copy)
+        self.versions = self._versions()
+
+    def _changed(self, before: Any, after: Any) -> None:
+        put_back(self.switches, self.settings)
+        pairs = zip(before._fields, before, after, strict=True)
+        told = [_told(name, old, new) for name, old, new in pairs if old != new]
+        raise Misconduct(f"it changes torch's global state: {', '.join(told)}")
+
+
+def _told(name: str, old: Any, new: Any) -> str:
+    if isinstance(old, bytes):
+        return WORDS[name]
+    return f"{WORDS[name]} from {old} to {new}"
+
+
+def system_threads() -> int:
+    """Count this process's threads, also those that Python does not know; 0 if unknown."""
+    try:
+        return len(os.listdir(TASKS))
+    except OSError:
+        return 0

@@ -1,0 +1,46 @@
+"""Facts: what run.json says of a run before its first cell."""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime
+from typing import Any
+
+from harness.measure.machine import facts, fingerprint
+from harness.resume import grid_digest
+from harness.settings import Settings
+
+
+def run_facts(settings: Settings, *, cells: int) -> dict[str, Any]:
+    """Return the facts that hold for the whole run."""
+    machine = facts(threads=settings.threads)
+    return {
+        "started": now(),
+        "ended": None,
+        "complete": False,
+        "command": " ".join(["pytest", *sys.argv[1:]]),
+        "grid": settings.grid.model_dump(include={"name", "description", "longest"}),
+        "grid_digest": grid_digest(settings.grid),
+        "device": settings.device,
+        "machine": machine,
+        "fingerprint": fingerprint(machine, device=settings.device),
+        "settings": settings.facts(),
+        "backends": list(settings.backends),
+        "baseline": settings.baseline,
+        "cells": cells,
+    }
+
+
+def now() -> str:
+    """Return the time in UTC, to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def peak_rss() -> int | None:
+    """Return the most memory that this process has held, in bytes; None where nobody tells."""
+    try:
+        import resource
+    except ImportError:
+        return None
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most if sys.platform == "darwin" else most * 1024
