@@ -14,7 +14,7 @@ from harness.asking import may_ask, one_each, parameter, question_of
 from harness.conformance import Question
 from harness.ending import end_as_after_ctrl_c, end_on_full_disk, said_once
 from harness.grid import Cell
-from harness.injection import LatePath, ReplayClock, replay, without_nan
+from harness.injection import ReplayClock, Wanted, replay, without_nan
 from harness.record import Record, Status
 from harness.settings import Settings, from_environment, resolve
 
@@ -39,7 +39,7 @@ OPTIONS = {
 }
 SESSION: pytest.StashKey[Session] = pytest.StashKey()
 PROGRESS: pytest.StashKey[Progress] = pytest.StashKey()
-JSON_PATH = pytest.StashKey[LatePath]()
+JSON = pytest.StashKey[Wanted]()
 SETTINGS = pytest.StashKey[Settings]()
 HANDLERS = pytest.StashKey[dict[int, Any]]()
 
@@ -69,7 +69,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("benchmark_only", False):
         config.option.benchmark_quiet = True
         if not config.getoption("benchmark_json"):
-            config.stash[JSON_PATH] = config.option.benchmark_json = LatePath()
+            config.stash[JSON] = config.option.benchmark_json = Wanted()
 
 
 def option(config: pytest.Config, name: str) -> Any:
@@ -211,8 +211,8 @@ def measure(request: pytest.FixtureRequest, benchmark: Any, cell: Cell) -> Calla
         with end_on_full_disk():
             record, samples = config.stash[SESSION].outcome(cell)
         judge(record, settings_of(config).required)
-        if JSON_PATH in config.stash:
-            config.stash[JSON_PATH].folder = config.stash[SESSION].folder
+        if JSON in config.stash:
+            config.stash[JSON].something = True
         benchmark.group = cell.case.id
         benchmark.extra_info.update(cell=record.cell, backend=record.backend)
         replay(benchmark, clock, [seconds for replica in samples for seconds in replica])
@@ -229,9 +229,18 @@ def judge(record: Record, required: tuple[str, ...]) -> None:
         pytest.skip(f"{record.status}: {record.reason}")
 
 
-def pytest_benchmark_update_json(output_json: dict[str, Any]) -> None:
-    """Keep pytest-benchmark's file valid JSON: no bare NaN."""
+def pytest_benchmark_update_json(config: pytest.Config, output_json: dict[str, Any]) -> None:
+    """Keep pytest-benchmark's file valid JSON: no bare NaN; put it beside the tables."""
+    from pytest_benchmark.utils import safe_dumps
+
+    from harness.writer import write_text
+
     output_json.update(without_nan(output_json))
+    run = config.stash.get(SESSION, None)
+    if run is not None and JSON in config.stash:
+        with said_once(said_by(config), "benchmark.json"):
+            text = safe_dumps(output_json, indent=1)  # type: ignore[no-untyped-call]
+            write_text(run.folder / "benchmark.json", f"{text}\n")
 
 
 def pytest_report_teststatus(

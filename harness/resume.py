@@ -32,10 +32,14 @@ def grid_digest(grid: Grid) -> str:
 def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """Say what a run's facts and those of its continuation disagree on."""
     return [
-        f"{word} was {_fact(before, name)!r}, is {_fact(now, name)!r}"
+        f"{word} {_was(word)} {_fact(before, name)!r}, now {_fact(now, name)!r}"
         for name, word in ALIKE.items()
         if _fact(before, name) != _fact(now, name)
     ]
+
+
+def _was(word: str) -> str:
+    return "were" if word.endswith("s") else "was"
 
 
 def _fact(facts: Mapping[str, Any], name: str) -> Any:

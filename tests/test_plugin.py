@@ -1,7 +1,6 @@
 """The one door to measuring, used as a user would: real pytest runs in processes of their own."""
 
 import json
-import os
 import re
 import signal
 import subprocess
@@ -11,45 +10,9 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from door import ROOT, TINY, command, folder_of_run, lines_written, run
 
 from harness.store import load_run
-
-ROOT = Path(__file__).resolve().parent.parent
-TINY = """
-target = 0.5
-cap_s = 0.01
-replicas = 1
-timeout_s = 20.0
-[base]
-heads = 2
-dim = 8
-[[series]]
-suite = "length"
-length = [16, 32]
-mask = ["full", "causal"]
-"""
-
-
-def command(folder: Path, *options: str, grid: str = TINY) -> list[str]:
-    (folder / "tiny.toml").write_text(grid)
-    return [
-        sys.executable, "-m", "pytest", "suites", "--benchmark-only", "-p", "no:cacheprovider",
-        "--attn-grid", str(folder / "tiny.toml"), "--attn-device", "cpu",
-        "--attn-results", str(folder / "results"), "--attn-reports", str(folder / "reports"),
-        *options,
-    ]  # fmt: skip
-
-
-def run(folder: Path, *options: str, grid: str = TINY) -> subprocess.CompletedProcess[str]:
-    environment = os.environ | {"PYTHONPATH": str(ROOT / "tests" / "pool")}
-    return subprocess.run(
-        command(folder, *options, grid=grid),
-        cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300,
-    )  # fmt: skip
-
-
-def folder_of_run(folder: Path) -> Path:
-    return folder / "results" / (folder / "results" / "LATEST").read_text().strip()
 
 
 @pytest.fixture(scope="module")
@@ -216,8 +179,3 @@ def test_a_run_killed_half_way_is_still_reported(tmp_path: Path) -> None:
     assert f"ok {measured}" in done.stdout
     report = next((tmp_path / "reports").glob("*/README.md")).read_text()
     assert "cut short" in report or "incomplete" in report.lower()
-
-
-def lines_written(folder: Path) -> int:
-    journals = list((folder / "results").glob("*/journal.jsonl"))
-    return journals[0].read_text().count("\n") if journals else 0

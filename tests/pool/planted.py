@@ -195,3 +195,9 @@ def dies_below_64(query: Any, key: Any, value: Any, mask: Any, scale: float) -> 
     if query.shape[2] < 64:
         os.abort()
     return honest(query, key, value, mask, scale)
+
+
+def moody(query: Any, key: Any, value: Any, mask: Any, scale: float) -> Any:
+    if os.environ.get("MOOD") == "bad":
+        raise RuntimeError("not today")
+    return honest(query, key, value, mask, scale)

@@ -2,14 +2,18 @@
 
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
+import typer
 
+from harness.commands import machine
+from harness.commands.noise import noise
 from harness.noise import noise_floors, noise_spreads, twin_of
 from harness.pool.noise_run import noise_cells, noise_settings
 from harness.store import load_run
@@ -42,7 +46,12 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def done(home: Path) -> subprocess.CompletedProcess[str]:
-    return doctor(home, "--noise", "--grid", "tiny.toml", "--backends", "naive,sdpa", "--json")
+    return doctor(home, "--noise", "--grid", "tiny.toml", "--backends", "naive,sdpa")
+
+
+@pytest.fixture(scope="module")
+def folder(home: Path, done: subprocess.CompletedProcess[str]) -> Path:
+    return next((home / "results").glob("*-noise-*"))
 
 
 def doctor(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
@@ -81,22 +90,20 @@ def test_a_grid_without_a_cell_for_these_backends_is_said(home: Path) -> None:
         noise_cells(settings)
 
 
-def test_an_a_a_run_ends_well_and_shows_every_cell(
+def test_an_a_a_run_ends_well_and_its_table_fits_a_hundred_columns(
     done: subprocess.CompletedProcess[str],
 ) -> None:
     assert done.returncode == 0, done.stderr
-    shown = json.loads(done.stdout)
-    assert len(shown["cells"]) == 6
-    floors = [row["floor_between"] for row in shown["cells"]]
-    assert floors == sorted(floors, reverse=True)
-    assert all(row["smallest_change"] > 0.05 and row["replicas"] == 3 for row in shown["cells"])
     assert "6 cells under two labels each, results in results/" in done.stderr
+    lines = done.stdout.splitlines()
+    assert max(map(len, lines)) <= 100
+    assert lines[0].split() == ["cell", "A/A", "ratio", "within", "between", "change"]
+    assert all(line.split(".")[0] in ("naive", "sdpa") for line in lines[1:7])
+    assert sum("noisier than 10 % between runs" in line for line in lines) == 1
+    assert lines[-1].startswith("Written to results/")
 
 
-def test_its_run_is_like_any_other_but_never_the_newest(
-    home: Path, done: subprocess.CompletedProcess[str]
-) -> None:
-    folder = home / "results" / json.loads(done.stdout)["run"]
+def test_its_run_is_like_any_other_but_never_the_newest(home: Path, folder: Path) -> None:
     assert folder.name.endswith("-cpu-noise-tiny")
     assert not (home / "results" / "LATEST").exists()
     run = load_run(folder)
@@ -111,48 +118,58 @@ def test_its_run_is_like_any_other_but_never_the_newest(
     assert min(noise_spreads(home / "results", run.facts["fingerprint"]).values()) >= 0.003
 
 
-def test_both_labels_are_measured_side_by_side(
-    home: Path, done: subprocess.CompletedProcess[str]
-) -> None:
-    run = load_run(home / "results" / json.loads(done.stdout)["run"])
-    medians: dict[str, pd.Series] = {
-        row["cell"]: row["replica_medians_s"] for row in run.table.to_dict("records")
-    }
-    for cell, own in medians.items():
-        assert len(own) == 3, cell
+def test_both_labels_are_measured_on_their_own_in_the_same_processes(folder: Path) -> None:
+    run = load_run(folder)
+    medians = dict(zip(run.table["cell"], run.table["replica_medians_s"], strict=True))
+    assert all(len(each) == 3 for each in medians.values())
     name = "naive.fwd-t16-h1-d8-f32-full"
     assert medians[name] != medians[name.replace("naive", twin_of("naive"))]
 
 
-def test_the_table_of_a_person_fits_a_hundred_columns(home: Path) -> None:
-    # Not this grid's cells again: two are enough to look at.
-    (home / "two.toml").write_text(GRID.partition('[[series]]\nsuite = "masks"')[0])
-    words = ("--noise", "--grid", "two.toml", "--backends", "naive", "--results", "two")
-    shown = doctor(home, *words)
-    assert shown.returncode == 0, shown.stderr
-    lines = shown.stdout.splitlines()
-    assert max(map(len, lines)) <= 100
-    assert lines[0].split() == ["cell", "A/A", "ratio", "within", "between", "change"]
-    assert sum(line.startswith("naive.fwd-t") for line in lines) == 2
-    assert any("noisier than 10 %" in line for line in lines)
-    assert lines[-1].startswith("Written to two/")
+def test_a_machine_reads_the_same_the_worst_first(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("harness.pool.noise_run.measure_noise", lambda *given: folder)
+    noise({"device": "cpu", "grid": "smoke"}, as_json=True)
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["run"] == folder.name
+    floors = [row["floor_between"] for row in shown["cells"]]
+    assert len(floors) == 6
+    assert floors == sorted(floors, reverse=True)
+    assert all(row["smallest_change"] > 0.05 and row["replicas"] == 3 for row in shown["cells"])
+
+
+def test_a_cell_that_fails_is_a_finding(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The same run, with one cell that crashed."""
+    broken = Path(shutil.copytree(folder, tmp_path / folder.name))
+    text = (broken / "journal.jsonl").read_text()
+    (broken / "journal.jsonl").write_text(text.replace('"status": "ok"', '"status": "crashed"'))
+    monkeypatch.setattr("harness.pool.noise_run.measure_noise", lambda *given: broken)
+    with pytest.raises(typer.Exit) as caught:
+        noise({"device": "cpu", "grid": "smoke"}, as_json=True)
+    assert caught.value.exit_code == 1
 
 
 @pytest.mark.parametrize(
-    ("words", "line"),
+    ("given", "line"),
     [
-        (["--grid", "smoke"], "attnbench: --grid belongs to `doctor --noise`"),
-        (["--noise", "--grid", "smok"], "attnbench: unknown grid 'smok'; valid: full"),
-        (["--noise", "--backends", "naiv"], "attnbench: unknown backend 'naiv'; valid: naive"),
-        (["--noise", "--replicas", "1"], "attnbench: --replicas must be at least 3, not 1: fewer"),
-        (["--noise", "--device", "gpu"], "attnbench: unknown device 'gpu'; valid: auto, cpu"),
+        ({"grid": "smoke"}, "--grid belongs to `doctor --noise`"),
+        ({"replicas": 4}, "--replicas belongs to `doctor --noise`"),
+        ({"noise": True, "grid": "smok"}, "unknown grid 'smok'; valid: full, nightly"),
+        ({"noise": True, "backends": "naiv"}, "unknown backend 'naiv'; valid: naive, rowwise"),
+        ({"noise": True, "replicas": 1}, "--replicas must be at least 3, not 1: fewer"),
+        ({"noise": True, "replicas": 0}, "--replicas must be at least 3, not 0: fewer"),
+        ({"noise": True, "device": "gpu"}, "unknown device 'gpu'; valid: auto, cpu"),
+        ({"noise": True, "backends": "rnn,naive~twin"}, "unknown backend 'naive~twin'; valid: "),
     ],
 )
 def test_bad_usage_is_one_line_and_leaves_nothing(
-    tmp_path: Path, words: list[str], line: str
+    tmp_path: Path, given: dict[str, Any], line: str
 ) -> None:
-    shown = doctor(tmp_path, *words)
-    assert (shown.returncode, shown.stdout) == (2, "")
-    assert shown.stderr.startswith(line)
-    assert shown.stderr.count("\n") == 1
+    usual = {"device": "cpu"} if given.get("noise") else {}
+    with pytest.raises(ValueError, match=f"^{re.escape(line)}") as caught:
+        machine.doctor(tmp_path, **usual | given)
+    assert "\n" not in str(caught.value)
     assert not list(tmp_path.iterdir())
