@@ -43,14 +43,26 @@ class Attempt:
     done: bool = False
 
 
+@dataclass(frozen=True)
+class Visited:
+    """What a visit brought: {backend: observation}, and seconds by purpose.
+
+    Where it `broke`, this process is past use, and backends that were not finished are left out:
+    ask for them again in a fresh worker.
+    """
+
+    seen: dict[str, Observation]
+    broken: bool
+    spent_s: dict[str, float]
+
+
 def measure_visit(
     visit: Visit, backends: Mapping[str, Backend], *, limit: int | None, mark: Mark
-) -> tuple[dict[str, Observation], bool]:
-    """Measure one case on all its backends; return {backend: observation} and whether it broke.
+) -> Visited:
+    """Measure one case on all its backends.
 
-    After a sticky device error the second value is True, and backends that were not finished
-    are left out: ask for them again in a fresh worker. `limit` is in bytes; `mark` is told the
-    number of the backend at work. Gradients are recorded only for a phase that has a backward.
+    `limit` is in bytes; `mark` is told the number of the backend at work. Gradients are recorded
+    only for a phase that has a backward.
     """
     attempts = {
         name: Attempt(backends[name], number) for number, name in enumerate(visit.backends)
@@ -59,11 +71,14 @@ def measure_visit(
         checker = check_all(visit, attempts, limit=limit, mark=mark)
         if checker is not None and not broken(attempts):
             before = bytes_in_use(checker.device)
-            time_all(visit, attempts, checker=checker, mark=mark)
+            with checker.spending.on("timing"):
+                time_all(visit, attempts, checker=checker, mark=mark)
             grown = bytes_in_use(checker.device) - before
-            audit_all(checker, attempts, growing=grown > SUSPICIOUS_BYTES, mark=mark)
+            with checker.spending.on("audit"):
+                audit_all(checker, attempts, growing=grown > SUSPICIOUS_BYTES, mark=mark)
     seen = {name: observe(name, one) for name, one in attempts.items() if one.done}
-    return seen, broken(attempts)
+    spent = dict(checker.spending.seconds) if checker else {}
+    return Visited(seen, broken=broken(attempts), spent_s=spent)
 
 
 def broken(attempts: Mapping[str, Attempt]) -> bool:
@@ -99,13 +114,17 @@ def harmless(checker: Checker, one: Attempt, failure: Failure | None) -> Failure
 def check_one(checker: Checker, one: Attempt) -> Failure | None:
     """Prepare one backend, in the first replica compare and weigh it, and make its timed call."""
     made: list[Passes] = []
-    failure = attempt(lambda: made.append(checker.prepare(one.backend, one.fields)))
+    on = checker.spending.on
+    with on("first call"):
+        failure = attempt(lambda: made.append(checker.prepare(one.backend, one.fields)))
     reason = one.fields.pop("disagreement", None)
     if failure is None and one.fields.get("agrees") is False:
         failure = Failure(Status.DISAGREES, reason or "differs from the reference")
     if failure is None and not checker.visit.replica:
-        failure = tried(lambda: checker.weigh(one.backend, made[0], one.fields))
-        failure = failure or tried(lambda: checker.ask_again(one.backend))
+        with on("memory"):
+            failure = tried(lambda: checker.weigh(one.backend, made[0], one.fields))
+        with on("comparison"):
+            failure = failure or tried(lambda: checker.ask_again(one.backend))
 
     def keep_call() -> None:
         one.passes, one.call = made[0], made[0].timed()

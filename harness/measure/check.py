@@ -10,6 +10,7 @@ import torch
 
 from harness.attention.agreement import Oracle
 from harness.attention.backend import Backend, Unsupported
+from harness.attention.backend import Call as Forward
 from harness.attention.reference import checked_rows
 from harness.attention.work import WORKS, GradientJudge, Judge
 from harness.measure.clock import timed_call
@@ -21,6 +22,7 @@ from harness.measure.memory import Peak, peak
 from harness.measure.outcome import Failure
 from harness.measure.phases import Gradients, Passes
 from harness.measure.refusal import refuse, wanted_bytes
+from harness.measure.spending import Spending
 from harness.pool.orders import Visit
 from harness.record import Status
 
@@ -35,12 +37,14 @@ class Checker:
         """Make the inputs; MemoryError if they do not fit, ValueError if the oracle is no use."""
         case = visit.case
         self.visit, self.device, self.limit = visit, device, limit
+        self.spending = Spending()
         self.work = WORKS[case.work]
         trains = case.phase != "forward"
         if trains and self.work.training is None:
             raise Unsupported(f"phase {case.phase} of {case.work} is not measured by this version")
         refuse(case.input_bytes() + case.output_bytes(), device=case.device, limit=limit)
-        self.inputs = self.work.make_inputs(case, seed=visit.seed)
+        with self.spending.on("inputs"):
+            self.inputs = self.work.make_inputs(case, seed=visit.seed)
         self.leaves: tuple[torch.Tensor, ...] = ()
         if trains and self.work.training is not None:
             self.leaves = self.work.training.leaves(self.inputs)
@@ -63,7 +67,7 @@ class Checker:
             raise Unsupported(reason)
         refuse(wanted_bytes(backend, case), device=case.device, limit=self.limit)
         inputs = self.inputs.fresh()
-        forward = backend.prepare(case, inputs)
+        forward = self.make_call(backend, inputs)
         passes = Passes(forward, phase=case.phase, leaves=self.leaves, seed=self.visit.seed)
         output, fields["first_call_s"] = timed_call(forward, self.device.synchronize)
         fields |= {"mask_bytes": inputs.mask_bytes, "threads": torch.get_num_threads()}
@@ -77,11 +81,19 @@ class Checker:
             self.go_back(passes, output, fields)
         return passes
 
+    def make_call(self, backend: Backend, inputs: Any) -> Forward:
+        """Let the backend prepare; weights that it draws meanwhile are its own business."""
+        forward = backend.prepare(self.visit.case, inputs)
+        self.guard.allow_drawing()
+        return forward
+
     def agree(self, output: torch.Tensor, fields: Fields) -> None:
         """Compare an output with the oracle, which is computed once, for the first that asks."""
         if self.oracle is None:
-            self.oracle = self.work.make_oracle(self.inputs)
-        keep_agreement(self.oracle.check(output), fields)
+            with self.spending.on("oracle"):
+                self.oracle = self.work.make_oracle(self.inputs)
+        with self.spending.on("comparison"):
+            keep_agreement(self.oracle.check(output), fields)
 
     def go_back(self, passes: Passes, output: torch.Tensor, fields: Fields) -> None:
         """Run the first backward and, in the first replica, compare the gradients.
@@ -100,7 +112,8 @@ class Checker:
         """Compare gradients with those of the oracle, which are computed once."""
         if self.gradient_oracle is None:
             assert self.work.training is not None
-            self.gradient_oracle = self.work.training.make_oracle(self.inputs, grad_output)
+            with self.spending.on("oracle"):
+                self.gradient_oracle = self.work.training.make_oracle(self.inputs, grad_output)
         keep_agreement(self.gradient_oracle.check(gradients), fields)
 
     def weigh(self, backend: Backend, passes: Passes, fields: Fields) -> Failure | None:
@@ -134,7 +147,7 @@ class Checker:
         assert self.oracle is not None
         with torch.no_grad():
             other = replace(self.inputs, value=-self.inputs.value, mask_bytes=0)
-            found = self.oracle.check(-backend.prepare(self.visit.case, other)())
+            found = self.oracle.check(-self.make_call(backend, other)())
         return unless(found, "asked again with other values")
 
     def audit(self, backend: Backend, passes: Passes, *, growing: bool) -> Failure | None:
@@ -157,15 +170,12 @@ class Checker:
 
     def oracle_again(self) -> Judge:
         """Return the oracle of all rows, or one of other rows, made once."""
-        rows = getattr(self.oracle, "rows", None)
-        if (
-            self.late_oracle is None
-            and rows is not None
-            and len(rows) < self.visit.case.length_query
-        ):
-            seed = secrets.randbits(32)
-            rows = checked_rows(self.visit.case.length_query, seed=seed)
-            self.late_oracle = Oracle(self.inputs, rows=rows)
+        length = self.visit.case.length_query
+        some = isinstance(self.oracle, Oracle) and len(self.oracle.rows) < length
+        if some and self.late_oracle is None:
+            rows = checked_rows(length, seed=secrets.randbits(32))
+            with self.spending.on("oracle"):
+                self.late_oracle = Oracle(self.inputs, rows=rows)
         judge = self.late_oracle or self.oracle
         assert judge is not None
         return judge

@@ -104,6 +104,10 @@ class Guard:
         self.versions = self._versions()
         self.python_threads = set(threading.enumerate())
 
+    def allow_drawing(self) -> None:
+        """Take the state of the random generator as it is now."""
+        self.settings = self.settings._replace(random=read_settings().random)
+
     def glance(self) -> None:
         """Check what costs next to nothing: switches and torch's own count of writes."""
         seen = read_switches()

@@ -44,13 +44,13 @@ def noise_settings(options: Mapping[str, Any]) -> Settings:
     `options` are those of `settings.resolve`. Every pass is made, however long it takes: a cell
     needs three processes. ValueError for fewer.
     """
-    settings = resolve(options)
     given = options.get("replicas")
-    if given is not None and settings.replicas < REPLICAS_LEAST:
+    if given is not None and given < REPLICAS_LEAST:
         raise ValueError(
             f"--replicas must be at least {REPLICAS_LEAST}, not {given}: "
             "fewer processes cannot tell how much they differ"
         )
+    settings = resolve(options)
     return replace(
         settings,
         grid=settings.grid.model_copy(update={"budget_s": None}),

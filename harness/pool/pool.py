@@ -44,6 +44,7 @@ class Pool:
 
     def __init__(self, replicas: list[Replica]) -> None:
         self.replicas = replicas
+        self.spent_s: dict[str, float] = {}
 
     def hello(self) -> dict[str, Any]:
         """Wait until every worker is up and return the facts of the first."""
@@ -80,7 +81,7 @@ class Pool:
 
     def visit(self, visit: Visit) -> dict[str, Observation]:
         """Measure a visit in the replica it names."""
-        return ask_visit(self.replicas[visit.replica], visit)
+        return ask_visit(self.replicas[visit.replica], visit, self.spent_s)
 
     def conform(self, question: Question, device: str) -> Finding:
         """Ask one behaviour of one backend in the first replica; a crash is its answer."""
@@ -111,8 +112,8 @@ class Pool:
         self.replicas = []
 
 
-def ask_visit(replica: Replica, visit: Visit) -> dict[str, Observation]:
-    """Ask one replica until every backend has an observation.
+def ask_visit(replica: Replica, visit: Visit, spent_s: dict[str, float]) -> dict[str, Observation]:
+    """Ask one replica until every backend has an observation; add to the seconds by purpose.
 
     When the worker is lost, the backend at work gets the blame and the others are asked again
     in a fresh worker; a loss outside any backend (inputs, oracle) is blamed on all of them.
@@ -127,6 +128,8 @@ def ask_visit(replica: Replica, visit: Visit) -> dict[str, Observation]:
             guilty = [todo[lost.index]] if lost.index >= 0 else todo
             answer = {"seen": {name: blame(name, lost).as_dict() for name in guilty}}
         else:
+            for purpose, seconds in answer["spent_s"].items():
+                spent_s[purpose] = spent_s.get(purpose, 0.0) + seconds
             if answer["broken"]:
                 replica.restart()
         seen |= {name: Observation.from_dict(one) for name, one in answer["seen"].items()}

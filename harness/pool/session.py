@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -60,6 +60,7 @@ class Session:
         self.crashes: Counter[str] = Counter()
         self.started = time.monotonic()
         self.lost: Counter[str] = Counter()
+        self.spent_s: defaultdict[str, float] = defaultdict(float)
         self.writer = self._open()
         self.timed_before = self._timed_s()
         self.pool: Pool | None = None
@@ -87,12 +88,14 @@ class Session:
 
     def start(self) -> None:
         """Start the workers, find out what is available, and measure the ceilings."""
+        begin = time.monotonic()
         try:
             self._start()
         except BaseException:
             self._discard()
             raise
         self.writer.announce()
+        self.spent_s["start"] = time.monotonic() - begin
 
     def _start(self) -> None:
         settings = self.settings
@@ -248,7 +251,9 @@ class Session:
             reason = f"not asked: it crashed {LOSSES_MOST} times"
             found = unasked(question, self.settings.device, verdict=REFUSES, reason=reason)
         else:
+            begin = time.monotonic()
             found = with_known(self.pool.conform(question, self.settings.device))
+            self.spent_s["behaviours"] += time.monotonic() - begin
         self.crashes[question.backend] += found.verdict == CRASHES
         self.writer.append_finding(found)
         self.tell(f"conformance {question.name}")
@@ -257,12 +262,14 @@ class Session:
     def finish(self) -> None:
         """End the workers and write the tables; a run is complete if every pass ended."""
         if self.pool is not None:
+            self.spent_s |= self.pool.spent_s
             self.pool.close()
         self.writer.finish(
             ended=now(),
             complete=self.finished == set(self.visits),
             wall_s=time.monotonic() - self.started,
             timed_s=self._timed_s() - self.timed_before,
+            spent_s=dict(self.spent_s),
             peak_rss_bytes=peak_rss(),
         )
 

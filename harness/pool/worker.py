@@ -123,15 +123,17 @@ class Bench:
     def visit(self, order: dict[str, Any]) -> dict[str, Any]:
         """Measure one case on some backends.
 
-        Returns {"seen": {backend: observation}, "broken": whether the device is past use}; a
-        backend that is not in `seen` has to be asked again, in a fresh worker.
+        Returns {"seen": {backend: observation}, "broken": whether this process is past use,
+        "spent_s": seconds by purpose}; a backend that is not in `seen` has to be asked again, in
+        a fresh worker.
         """
         from harness.measure.cell import measure_visit
 
-        seen, broken = measure_visit(
+        done = measure_visit(
             Visit.from_dict(order), self.backends, limit=self.spec.memory_limit, mark=self.mark
         )
-        return {"seen": {name: one.as_dict() for name, one in seen.items()}, "broken": broken}
+        seen = {name: one.as_dict() for name, one in done.seen.items()}
+        return {"seen": seen, "broken": done.broken, "spent_s": done.spent_s}
 
 
 if __name__ == "__main__":

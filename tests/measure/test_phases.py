@@ -73,7 +73,8 @@ def visit(backend: Backend, case: Case, **fields: Any) -> Observation:
         case=case, backends=(backend.name,), seed=0, **({"target": 0.5, "cap_s": 0.01} | fields)
     )
     limit = fields.pop("limit", None)
-    seen, broken = measure_visit(order, {backend.name: backend}, limit=limit, mark=lambda _: None)
+    done = measure_visit(order, {backend.name: backend}, limit=limit, mark=lambda _: None)
+    seen, broken = done.seen, done.broken
     assert not broken
     return seen[backend.name]
 
@@ -297,7 +298,7 @@ def test_backward_is_refused_where_forward_fits() -> None:
     found = {}
     for phase in ("forward", "backward"):
         visit = Visit(case=Case.square(256, phase=phase), **order)  # type: ignore[arg-type]
-        seen, _ = measure_visit(visit, BACKENDS, limit=limit, mark=lambda _: None)
+        seen = measure_visit(visit, BACKENDS, limit=limit, mark=lambda _: None).seen
         found[phase] = {name: one.status.value for name, one in seen.items()}
     assert found["forward"] == {"naive": "ok", "sdpa-flash": "ok"}
     assert found["backward"] == {"naive": "out_of_memory", "sdpa-flash": "ok"}
