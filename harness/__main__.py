@@ -1,4 +1,4 @@
-"""The command line: `python -m harness` or `attnbench`; looks at runs, never measures one."""
+"""The command line: `python -m harness` or `attnbench`; looks at runs, measures but noise."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import typer
 from harness.commands.explain import explain
 from harness.commands.machine import backends, doctor, grid
 from harness.commands.runs import claims, report, show_run
+from harness.faults import one_line
 
 app = typer.Typer(
     help="Look at attention benchmarks. Measuring is done by: pytest suites --benchmark-only",
@@ -26,7 +27,7 @@ def main() -> None:
     try:
         app()
     except (ValueError, OSError) as error:
-        print(f"attnbench: {error}", file=sys.stderr)
+        print(f"attnbench: {one_line(error)}", file=sys.stderr)
         sys.exit(2)
 
 

@@ -2,40 +2,30 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import product
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias, TypeVar
+from typing import Annotated, Any
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    NonNegativeInt,
-    PositiveFloat,
-    PositiveInt,
-    ValidationError,
-)
+from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError
 
-from harness.case import DEFAULT_WINDOW, Case
+from harness.axes import Axes, Name, Series, axes_of, expand
+from harness.axes import make_case as make_case
+from harness.case import Case
+from harness.faults import explain, one_line, printable, shown
 from harness.record import cell_name
 
 FOLDER = Path(__file__).resolve().parent.parent / "suites" / "grids"
 
-T = TypeVar("T")
-OneOrMore: TypeAlias = T | Annotated[list[T], Field(min_length=1)]
-Whole: TypeAlias = OneOrMore[PositiveInt]
-DtypeName = Literal["float64", "float32", "bfloat16", "float16"]
-MaskName = Literal[
-    "full", "causal", "causal-bottom-right", "padding", "causal-padding", "sliding-window",
-    "alibi",
-]  # fmt: skip
-WorkName = Literal[
-    "attention", "layer", "projections", "rnn", "gru", "lstm", "packed", "sequence", "step"
-]  # fmt: skip
-PhaseName = Literal["forward", "backward", "forward_backward"]
+# A grid of so many cases is a slip of the pen: at 0.1 s a cell, one backend takes three hours.
+# Expanding them takes 0.7 s.
+CASES_MOST = 100_000
+# Operations and bytes of a case go into tables with columns of 64 bits.
+COUNT_MOST = 2**63 - 1
+SECONDS_MOST, TIMES_MOST = 1e9, 1000
+Seconds = Annotated[float, Field(gt=0, le=SECONDS_MOST)]
 
 
 @dataclass(frozen=True)
@@ -52,37 +42,6 @@ class Cell:
         return cell_name(self.backend, self.case)
 
 
-class Axes(BaseModel):
-    """Values of each axis, one or a list; `length` and `dim` set both of their pair."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    batch: Whole | None = None
-    heads: Whole | None = None
-    heads_kv: Whole | None = None
-    length: Whole | None = None
-    length_query: Whole | None = None
-    length_key: Whole | None = None
-    dim: Whole | None = None
-    dim_key: Whole | None = None
-    dim_value: Whole | None = None
-    dtype: OneOrMore[DtypeName] | None = None
-    mask: OneOrMore[MaskName] | None = None
-    window: Whole | None = None
-    phase: OneOrMore[PhaseName] | None = None
-    work: OneOrMore[WorkName] | None = None
-
-
-class Series(Axes):
-    """One sweep: the product of its lists, everything else as in the base.
-
-    `backends` are the only ones to ask for it (all): where a few can tell, the rest costs time.
-    """
-
-    suite: str = Field(min_length=1)
-    backends: Annotated[list[str], Field(min_length=1)] | None = None
-
-
 class Grid(BaseModel):
     """Say what to measure and how precisely.
 
@@ -95,16 +54,16 @@ class Grid(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    name: str = ""
-    description: str = ""
-    target: PositiveFloat = 0.01
-    cap_s: PositiveFloat = 2.0
-    replicas: PositiveInt = 3
-    timeout_s: PositiveFloat = 300.0
-    redo: NonNegativeInt = 2
-    budget_s: PositiveFloat | None = None
-    backends: list[str] | None = None
-    longest: dict[str, PositiveInt] = Field(default_factory=dict)
+    name: Name = ""
+    description: Name = ""
+    target: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 0.01
+    cap_s: Seconds = 2.0
+    replicas: Annotated[int, Field(gt=0, le=TIMES_MOST)] = 3
+    timeout_s: Seconds = 300.0
+    redo: Annotated[int, Field(ge=0, le=TIMES_MOST)] = 2
+    budget_s: Seconds | None = None
+    backends: list[Name] | None = None
+    longest: dict[Name, PositiveInt] = Field(default_factory=dict)
     base: Axes = Field(default_factory=Axes)
     series: list[Series] = Field(min_length=1)
 
@@ -139,40 +98,34 @@ class Grid(BaseModel):
         return longest is None or max(case.length_query, case.length_key) <= longest
 
 
-def expand(series: Series, base: Axes, device: str) -> Iterator[Case]:
-    """Yield the product of a series' axes over the base."""
-    given = series.model_dump(exclude_none=True, exclude={"suite", "backends"})
-    axes = DEFAULTS | base.model_dump(exclude_none=True) | given
-    lists = [value if isinstance(value, list) else [value] for value in axes.values()]
-    for values in product(*lists):
-        yield make_case(dict(zip(axes, values, strict=True)), device)
+def check_size(grid: Grid) -> None:
+    """Refuse a grid that asks too much, before any case of it is made; ValueError says which key.
 
-
-DEFAULTS: dict[str, Any] = {"length": 512, "heads": 4, "dim": 64}
-
-
-def make_case(point: dict[str, Any], device: str) -> Case:
-    """Turn one point of the axes into a case.
-
-    Square bottom-right causal is plain causal, and a window belongs to sliding-window alone:
-    both are set here so that equal work has one id.
+    The largest case of a series stands for all: a causal one, since every work has it.
     """
-    point = dict(point)
-    for both, names in {
-        "length": ("length_query", "length_key"),
-        "dim": ("dim_key", "dim_value"),
-    }.items():
-        value = point.pop(both)
-        for name in names:
-            point.setdefault(name, value)
-    point.setdefault("heads_kv", point["heads"])
-    if point.get("mask") == "sliding-window":
-        point.setdefault("window", DEFAULT_WINDOW)
-    else:
-        point.pop("window", None)
-    if point.get("mask") == "causal-bottom-right" and point["length_query"] == point["length_key"]:
-        point["mask"] = "causal"
-    return Case(device=device, **point)
+    count = 0
+    for number, series in enumerate(grid.series):
+        axes = axes_of(series, grid.base)
+        count += math.prod(map(len, axes.values()))
+        if count > CASES_MOST:
+            raise ValueError(
+                f"series.{number} brings it to {count:.3g} cases; a grid has at most "
+                f"{CASES_MOST:,}"
+            )
+        for work in axes.pop("work", ["attention"]):
+            _check_largest({name: max(values) for name, values in axes.items()}, number, work)
+
+
+def _check_largest(point: dict[str, Any], number: int, work: str) -> None:
+    point |= {"work": work, "mask": "causal", "phase": "forward_backward", "dtype": "float64"}
+    if "heads_kv" in point:
+        point["heads_kv"] = point["heads"]  # the largest of each need not go together
+    case = make_case(point, "cpu")
+    most = max(case.flops(), case.min_bytes(), case.score_bytes())
+    if most > COUNT_MOST // 2:  # a causal mask halves the operations
+        raise ValueError(
+            f"series.{number} has a case of {most:.3g} operations or bytes, more than tables hold"
+        )
 
 
 def grid_names() -> list[str]:
@@ -183,44 +136,50 @@ def grid_names() -> list[str]:
 def load_grid(name: str) -> Grid:
     """Read a grid by name, or from a file by path; ValueError in one line if it is not one."""
     path = Path(name) if name.endswith(".toml") else FOLDER / f"{name}.toml"
-    if not path.is_file():
+    if not _is_file(path):
         raise ValueError(
-            f"unknown grid {name!r}; valid: {', '.join(grid_names())}, or a path to a .toml file"
+            f"unknown grid {shown(name)}; valid: {', '.join(grid_names())}, or a path to a "
+            ".toml file"
         )
     try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
-        grid = Grid.model_validate(values)
-        for _ in grid.cases("cpu"):
-            pass
+        return read_grid(path)
     except ValidationError as error:
-        raise ValueError(f"grid {path}: {_explain(error)}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError, ValueError) as error:
-        raise ValueError(f"grid {path}: {error}") from None
-    return grid.model_copy(update={"name": path.stem})
+        fault = explain(error, place=_place, valid=_valid)
+    except RecursionError:
+        fault = "it is nested too deep"
+    except (OSError, ValueError) as error:
+        fault = one_line(error)
+    raise ValueError(f"grid {one_line(path)}: {fault}")
 
 
-def _explain(error: ValidationError) -> str:
-    """Say one fault in one line: key, value, and what would be valid.
+def read_grid(path: Path) -> Grid:
+    """Read a grid from a file; raises what TOML, pydantic and a case find wrong with it."""
+    grid = Grid.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+    check_size(grid)
+    for _ in grid.cases("cpu"):
+        pass
+    return grid.model_copy(update={"name": printable(path.stem)})
 
-    A value that may be one or a list fails once for each; the deepest fault is the one meant.
+
+def _is_file(path: Path) -> bool:
+    """Whether a path leads to a file; one that no system takes leads nowhere."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def _place(place: tuple[int | str, ...]) -> str:
+    """Name a fault's place: `series.0.length.2`.
+
+    Behind the name of an axis pydantic adds the branch of a union; users know no branches.
     """
-    faults = sorted(error.errors(), key=lambda fault: -len(fault["loc"]))
-    faults.sort(key=lambda fault: fault["type"] not in ("extra_forbidden", "too_short"))
-    fault = faults[0]
-    place = [part for part in fault["loc"] if not _is_type_label(part)]
-    key = ".".join(str(part) for part in place)
-    if fault["type"] == "extra_forbidden":
-        models: dict[Any, type[BaseModel]] = {"base": Axes, "series": Series}
-        valid = models.get(place[0], Grid).model_fields
-        return f"unknown key {key!r}; valid: {', '.join(valid)}"
-    if fault["type"] == "missing":
-        return f"key {key!r} is missing"
-    wanted = fault["msg"].replace("Input should be", "must be")
-    if fault["type"] == "literal_error":
-        wanted = f"valid: {fault['ctx']['expected']}"
-    return f"{key} = {fault['input']!r}: {wanted}"
+    depth = {"base": 2, "series": 3}.get(str(place[0]), len(place))
+    rest = [part for part in place[depth:] if isinstance(part, int)]
+    return ".".join(map(str, [*place[:depth], *rest]))
 
 
-def _is_type_label(part: int | str) -> bool:
-    """Pydantic adds the branch of a union to the place of a fault; users know no branches."""
-    return isinstance(part, str) and ("[" in part or part in ("int", "constrained-int"))
+def _valid(place: tuple[int | str, ...]) -> str:
+    models: dict[Any, type[BaseModel]] = {"base": Axes, "series": Series}
+    model = models.get(place[0], Grid) if len(place) > 1 else Grid
+    return ", ".join(model.model_fields)

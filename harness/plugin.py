@@ -27,7 +27,7 @@ OPTIONS = {
     "device": ("auto|cpu|cuda|cuda:N", "where to measure (default: auto)"),
     "backends": ("A,B", "only these backends (default: all that the grid names)"),
     "baseline": ("NAME", "the backend that ratios compare with (default: naive)"),
-    "results": ("DIR", "folder of runs (default: results)"),
+    "results": ("DIR|URL", "folder of runs, or e.g. s3://bucket/results (default: results)"),
     "reports": ("DIR", "folder of reports (default: reports)"),
     "replicas": ("N", "worker processes that measure each cell (default: the grid's)"),
     "precision": ("X", "relative half-width at which timing stops, e.g. 0.02"),
@@ -282,3 +282,6 @@ def pytest_terminal_summary(
 
     with said_once(terminalreporter.write_line, "the report"):
         report_and_summarise(run.folder, settings_of(config).reports, terminalreporter._tw._file)
+    uploaded = run.publisher.close()
+    if uploaded:
+        terminalreporter.write_line(uploaded)

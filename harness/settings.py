@@ -10,6 +10,7 @@ from typing import Any
 
 from harness.conformance import Question, questions
 from harness.grid import Grid, load_grid
+from harness.remote.address import local_folder, remote_url
 
 POOLS = ("local", "inline")
 DEFAULT_BASELINE = "naive"
@@ -35,6 +36,7 @@ class Settings:
     pool: str
     threads: int
     resume: str | None = None
+    url: str | None = None
     seed: int = 0
 
     def works(self) -> dict[str, str]:
@@ -84,7 +86,8 @@ def resolve(options: Mapping[str, Any]) -> Settings:
         device=device,
         backends=backends or tuple(dict.fromkeys([*(wanted or known), *map(extra_name, extra)])),
         baseline=_chosen("baseline", [baseline], known)[0],
-        results=Path(options.get("results") or "results"),
+        results=local_folder(options.get("results") or "results"),
+        url=remote_url(options.get("results") or "results"),
         reports=Path(options.get("reports") or "reports"),
         replicas=int(_number("replicas", options.get("replicas"), grid.replicas) or 1),
         target=_number("precision", options.get("precision"), grid.target) or grid.target,

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import math
-from collections.abc import Iterable
+import os
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from harness.conformance import COLUMNS as FINDING_COLUMNS
 from harness.conformance import Finding
+from harness.faults import one_line, printable, shown, unreadable
+from harness.intake import ROW, FindingRow, check, check_samples, parse_row
+from harness.reading import parse_json, read_rows, read_text, tidy
 from harness.record import COLUMNS, SCHEMA_VERSION, Record
 
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
 JOURNAL, FACTS, LATEST = "journal.jsonl", "run.json", "LATEST"
 CONFORMANCE = "conformance.csv"
+T = TypeVar("T")
 PANDAS_TYPES = {
     "str": "str", "str | None": "str", "int": "Int64", "int | None": "Int64",
     "float": "Float64", "float | None": "Float64", "bool | None": "boolean",
@@ -39,8 +42,8 @@ class Run:
 
     @property
     def name(self) -> str:
-        """Name of the run: its folder's name."""
-        return self.folder.name
+        """Name of the run: its folder's name, also of a folder given as `.` or `..`."""
+        return Path(os.path.abspath(self.folder)).name or "run"
 
 
 def make_table(records: Iterable[Record]) -> pd.DataFrame:
@@ -49,10 +52,15 @@ def make_table(records: Iterable[Record]) -> pd.DataFrame:
 
     rows = [record.as_dict() for record in records]
     columns = {
-        name: pd.Series([row[name] for row in rows], dtype=PANDAS_TYPES[str(item.type)])
+        name: pd.Series([_told(row[name]) for row in rows], dtype=PANDAS_TYPES[str(item.type)])
         for name, item in COLUMNS.items()
     }
     return pd.DataFrame(columns)
+
+
+def _told(value: Any) -> Any:
+    """Return a text as it will be read back: a reason may hold what no table can."""
+    return printable(value) if isinstance(value, str) else value
 
 
 def make_samples(cells: Iterable[tuple[Record, list[list[float]]]]) -> pd.DataFrame:
@@ -79,122 +87,140 @@ def make_conformance(findings: Iterable[Finding]) -> pd.DataFrame:
 def find_run(results: Path, run: str | None = None) -> Path:
     """Find a run's folder by path or name, or the newest; ValueError if there is none."""
     if run is None:
-        latest = results / LATEST
-        if not latest.is_file():
-            raise ValueError(
-                f"no run in {results}: measure one with `pytest suites --benchmark-only`"
-            )
-        run = latest.read_text(encoding="utf-8").strip()
+        return _newest(results)
     for folder in (results / run, Path(run)):
-        if (folder / FACTS).is_file():
+        if _is_run(folder):
             return folder
     names = sorted(path.parent.name for path in results.glob(f"*/{FACTS}"))
-    raise ValueError(f"no run {run!r} in {results}; valid: {', '.join(names[-5:]) or 'none'}")
+    valid = one_line(", ".join(names[-5:]) or "none")
+    raise ValueError(f"no run {shown(run)} in {results}; valid: {valid}")
+
+
+def _newest(results: Path) -> Path:
+    """Follow the file that names the newest run; a name leads nowhere but into `results`."""
+    latest = results / LATEST
+    if not latest.is_file():
+        raise ValueError(f"no run in {results}: measure one with `pytest suites --benchmark-only`")
+    name = read_text(latest).strip()
+    if not name or Path(name).name != name or not _is_run(results / name):
+        raise ValueError(f"{latest} names {shown(name)}, which is no run in {results}")
+    return results / name
+
+
+def _is_run(folder: Path) -> bool:
+    """Whether a folder holds a run; a name that no system takes is none."""
+    try:
+        return (folder / FACTS).is_file()
+    except (OSError, ValueError):
+        return False
 
 
 def load_run(folder: Path) -> Run:
     """Read a run, finished or cut short, from its journal or its tables.
 
     The journal is read first: a run that was killed has nothing else. A last line cut in half
-    is left out. ValueError in one line for a folder that is not a run or a newer schema.
+    is left out. ValueError in one line for a folder that is not a run, a newer schema, or a file
+    that holds what no run can hold.
     """
     facts = read_facts(folder)
-    cells = read_journal(folder / JOURNAL) if (folder / JOURNAL).is_file() else []
+    journal, table = folder / JOURNAL, folder / "cells.csv"
+    cells = read_journal(journal) if journal.is_file() else []
     found = make_conformance(read_findings(folder / CONFORMANCE))
-    if cells:
-        table = make_table(record for record, _ in cells)
-        return Run(folder, facts, table, make_samples(cells), found)
-    return Run(folder, facts, read_csv(folder / "cells.csv"), make_samples([]), found)
+    if cells or (journal.is_file() and not table.exists()):
+        frame = make_table(record for record, _ in cells)
+        return Run(folder, facts, frame, make_samples(cells), found)
+    return Run(folder, facts, read_csv(table), read_samples(folder / "samples.parquet"), found)
+
+
+def read_samples(path: Path) -> pd.DataFrame:
+    """Read samples.parquet, or no samples if there is none."""
+    import pandas as pd
+
+    return pd.read_parquet(path) if path.is_file() else make_samples([])
 
 
 def read_facts(folder: Path) -> dict[str, Any]:
-    """Read run.json; ValueError in one line if it is unreadable or newer than this program."""
+    """Read run.json; ValueError in one line if it is unreadable or newer than this program.
+
+    Only the schema number is asked for: reports leave out a fact that is not of its usual kind.
+    """
+    path = folder / FACTS
     try:
-        facts = json.loads((folder / FACTS).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise ValueError(f"{folder / FACTS} cannot be read: {error}") from None
-    if not isinstance(facts, dict) or not isinstance(facts.get("schema"), int):
-        raise ValueError(f"{folder / FACTS} is not the file of a run: it has no schema number")
-    if facts["schema"] > SCHEMA_VERSION:
+        facts = tidy(parse_json(read_text(path)))
+    except ValueError as error:
+        raise unreadable(path, error) from None
+    schema = facts.get("schema") if isinstance(facts, dict) else None
+    if not isinstance(schema, int) or isinstance(schema, bool):
+        raise ValueError(f"{one_line(path)} is not the file of a run: it has no schema number")
+    if schema > SCHEMA_VERSION:
         raise ValueError(
-            f"{folder} has schema {facts['schema']}; this program reads up to {SCHEMA_VERSION}"
+            f"{one_line(folder)} has schema {schema}; this program reads up to {SCHEMA_VERSION}"
         )
-    return facts
+    return dict(facts)
 
 
 def read_journal(path: Path) -> list[tuple[Record, list[list[float]]]]:
     """Read every whole line of a journal; a cell written twice keeps its last line."""
     cells: dict[str, tuple[Record, list[list[float]]]] = {}
-    lines = path.read_text(encoding="utf-8").splitlines()
+    lines = path.read_bytes().splitlines()
     for number, line in enumerate(lines, start=1):
         try:
-            entry = json.loads(line, parse_constant=_refuse)
-            record = Record.from_dict(entry["record"])
-            cells[record.cell] = (record, entry["samples"])
-        except (ValueError, TypeError, KeyError) as error:
+            entry = parse_json(line)
+        except ValueError as error:
             if number == len(lines):
                 break
-            raise ValueError(f"{path} line {number}: {error}") from None
+            raise ValueError(f"{one_line(path)} line {number}: {one_line(error)}") from None
+        place = f"{one_line(path)} line {number}"
+        record, samples = _checked(place, partial(read_entry, entry))
+        cells[record.cell] = (record, samples)
     return list(cells.values())
+
+
+def read_entry(entry: Any) -> tuple[Record, list[list[float]]]:
+    """Read one line of a journal; ValueError if it is no record with its samples."""
+    if not isinstance(entry, dict) or not {"record", "samples"} <= set(entry):
+        raise ValueError("it is not a record with its samples")
+    return Record.from_dict(check(ROW, entry["record"])), check_samples(entry["samples"])
 
 
 def read_findings(path: Path) -> list[Finding]:
     """Read conformance.csv, none if there is none; a last row cut in half is left out."""
-    if not path.is_file():
+    if not path.exists():
         return []
-    text = path.read_text(encoding="utf-8")
-    rows = list(csv.DictReader(io.StringIO(text[: text.rfind("\n") + 1], newline="")))
-    try:
-        return [
-            Finding.from_dict({name: value or None for name, value in row.items()}) for row in rows
-        ]
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{path} cannot be read: {error}") from None
+    _, rows = read_rows(path, cut=True)
+    return [_checked(_row(path, line), partial(_finding, row)) for line, row in rows]
+
+
+def _finding(row: dict[str, str]) -> Finding:
+    values = {name: value for name, value in row.items() if value}
+    return Finding.from_dict(check(FindingRow, values))
 
 
 def read_csv(path: Path) -> pd.DataFrame:
     """Read cells.csv into the types of the schema."""
-    import pandas as pd
-
-    try:
-        raw = pd.read_csv(path, dtype=str, keep_default_na=False, na_values=[""])
-    except (OSError, ValueError) as error:
-        raise ValueError(f"{path} cannot be read: {error}") from None
-    missing = {"cell", "backend", "status"} - set(raw.columns)
+    head, rows = read_rows(path)
+    missing = {"cell", "backend", "status"} - set(head)
     if missing:
-        raise ValueError(f"{path} lacks the columns {sorted(missing)}")
-    return make_table(Record.from_dict(_parse(row)) for row in raw.to_dict("records"))
+        raise ValueError(f"{one_line(path)} lacks the columns {sorted(missing)}")
+    return make_table(_checked(_row(path, line), partial(_record, row)) for line, row in rows)
 
 
-def _parse(row: dict[Any, Any]) -> dict[str, Any]:
-    """Turn the text of one CSV row into the schema's types.
-
-    Columns that came later than the file are absent in it, as they are in an old journal.
-    """
-    return {
-        name: _parse_value(row[name], str(item.type))
-        for name, item in COLUMNS.items()
-        if name in row
-    }
+def _record(row: dict[str, str]) -> Record:
+    return Record.from_dict(check(ROW, parse_row(row)))
 
 
-def _parse_value(text: Any, kind: str) -> Any:
-    if not isinstance(text, str):
-        return "" if kind == "str" else None
-    return _PARSERS[kind](text)
+def _row(path: Path, line: int) -> str:
+    return f"{one_line(path)} cannot be read: line {line}"
 
 
-def _refuse(text: str) -> float:
-    raise ValueError(f"{text} is not allowed in a journal")
+def _checked(place: str, read: Callable[[], T]) -> T:
+    """Say in which file and line a value stands that no run can hold."""
+    try:
+        return read()
+    except ValueError as error:
+        raise ValueError(f"{place}: {one_line(error)}") from None
 
 
 def finite(value: float | None) -> float | None:
     """Return the value, or None if it is missing or not finite: files never hold NaN or inf."""
     return float(value) if value is not None and math.isfinite(value) else None
-
-
-_PARSERS: dict[str, Any] = {
-    "str": str, "str | None": str, "int": int, "int | None": int,
-    "float": float, "float | None": float, "bool | None": lambda text: text == "True",
-    "tuple[float, ...] | None": lambda text: tuple(float(part) for part in text.split()),
-}  # fmt: skip

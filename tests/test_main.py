@@ -50,6 +50,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
             ),
             [[seconds] * 3] * 3,
         )
+    writer.announce()
     writer.finish(complete=True)
     return folder
 

@@ -16,6 +16,11 @@ PARENT = [
     "harness.pool.session", "harness.pool.pool", "harness.attention.backends",
     "harness.measure.machine", "harness.measure.doctor", "harness.conformance",
     "harness.attention.behaviours", "harness.attention.known", "harness.asking", "harness.example",
+    "harness.remote.publish", "harness.remote.mirror",
+    "harness.axes", "harness.faults", "harness.intake", "harness.reading",
+    "harness.remote.publish", "harness.remote.mirror",
+    "harness.noise", "harness.pool.noise_run", "harness.analysis.noise", "harness.resume",
+    "harness.ending", "harness.writer", "harness.pool.facts",
 ]  # fmt: skip
 
 

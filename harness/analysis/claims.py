@@ -18,6 +18,7 @@ from harness.analysis.growth import DENSE, time_rule
 from harness.analysis.masked import masked_rule
 from harness.analysis.proportion import proportion_rule
 from harness.analysis.races import ROWS, positions_rule, rowwise_rule
+from harness.analysis.ratio import rounds_by_cell
 from harness.analysis.score_table import predicted_scores
 from harness.analysis.series import fit_series, sweeps
 from harness.analysis.storage import FUSED, STORING, fused_rule, storing_rule
@@ -25,6 +26,7 @@ from harness.analysis.training import TRAINING
 from harness.analysis.verdict import Verdict, overall
 from harness.analysis.works import RECURRENCE_COST, WORK_ANSWERS, WORK_COSTS
 from harness.case import MASK_CODES
+from harness.noise import spreads_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,16 +39,26 @@ T_SWEEP = "sweep of at least 4 values of T"
 
 
 def judge(
-    table: pd.DataFrame, facts: Mapping[str, Any], conformance: pd.DataFrame | None = None
+    table: pd.DataFrame,
+    facts: Mapping[str, Any],
+    conformance: pd.DataFrame | None = None,
+    *,
+    samples: pd.DataFrame | None = None,
 ) -> list[Verdict]:
     """Return the verdicts of every claim on a run, in the order of the ledger.
 
-    `facts` is the run's run.json, `conformance` its table of behaviours. ValueError if two rows
-    of `table` are the same cell.
+    `facts` is the run's run.json, `conformance` its table of behaviours, `samples` its raw
+    samples: with them ratios pair by round. ValueError if two rows of `table` are the same cell.
     """
     records = tuple(read_records(table))
-    fits = tuple(fit_series(series) for series in sweeps(records))
-    evidence = Evidence(records, fits, facts, conformance=read_findings(conformance))
+    fits = tuple(fit_series(series) for series in sweeps(records, spreads_of(facts)))
+    evidence = Evidence(
+        records,
+        fits,
+        facts,
+        conformance=read_findings(conformance),
+        rounds={} if samples is None else rounds_by_cell(samples),
+    )
     for claim in CLAIMS:
         found = claim.rule(evidence, claim)
         found += missing(evidence, claim, verdicts=found)

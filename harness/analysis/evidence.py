@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from harness.analysis.cells import SeriesKey, is_ok, is_square
-from harness.analysis.ratio import Ratio, time_ratio
+from harness.analysis.ratio import Ratio, Rounds, time_ratio
 from harness.analysis.series import SeriesFit
 from harness.analysis.verdict import NOT_MEASURED, Part, Verdict, no_series
 from harness.case import MASK_CODES
@@ -36,13 +36,14 @@ class Scope:
 
 @dataclass(frozen=True)
 class Evidence:
-    """Hold a run's cells, fits, facts, verdicts reached so far, and conformance table."""
+    """Hold a run's cells, fits, facts, verdicts reached so far, conformance table, and rounds."""
 
     records: tuple[Record, ...]
     fits: tuple[SeriesFit, ...]
     facts: Mapping[str, Any]
     verdicts: tuple[Verdict, ...] = ()
     conformance: tuple[Finding, ...] = ()
+    rounds: Mapping[str, Rounds] = field(default_factory=dict)
 
     @cached_property
     def timed(self) -> dict[tuple[SeriesKey, int], Record]:
@@ -57,7 +58,7 @@ class Evidence:
         """Return the ratio of two sweeps' times at each length that both have, by length."""
         lengths = sorted(length for key, length in self.timed if key == top)
         return [
-            time_ratio(self.timed[top, length], self.timed[bottom, length])
+            time_ratio(self.timed[top, length], self.timed[bottom, length], rounds=self.rounds)
             for length in lengths
             if (bottom, length) in self.timed
         ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress, groupby, pairwise
 from typing import TYPE_CHECKING, Self
@@ -28,7 +28,8 @@ WINDOWS_LEAST = 4
 class LengthSeries:
     """Hold one sweep; a length that gave no value (out of memory, refused) holds None.
 
-    `medians` [lengths][replicas] in seconds, `peaks`, `flops` and `mask_bytes` [lengths].
+    `medians` [lengths][replicas] in seconds, `peaks`, `flops` and `mask_bytes` [lengths];
+    `spreads` [lengths] is what an A/A run saw between processes, relative, 0 where none did.
     """
 
     key: SeriesKey
@@ -38,10 +39,18 @@ class LengthSeries:
     peaks: tuple[int | None, ...]
     flops: tuple[int | None, ...]
     mask_bytes: tuple[int | None, ...] = ()
+    spreads: tuple[float, ...] = ()
 
     @classmethod
-    def of(cls, key: SeriesKey, kernel: str | None, *, cells: Sequence[Record]) -> Self:
-        """Make a series of cells in the order of their length."""
+    def of(
+        cls,
+        key: SeriesKey,
+        kernel: str | None,
+        *,
+        cells: Sequence[Record],
+        spreads: Mapping[str, float] | None = None,
+    ) -> Self:
+        """Make a series of cells in the order of their length; `spreads` are by cell."""
         return cls(
             key,
             kernel,
@@ -50,6 +59,7 @@ class LengthSeries:
             tuple(cell.peak_bytes if is_ok(cell) else None for cell in cells),
             tuple(cell.flops if is_ok(cell) else None for cell in cells),
             tuple(cell.mask_bytes if is_ok(cell) else None for cell in cells),
+            tuple((spreads or {}).get(cell.cell, 0.0) for cell in cells),
         )
 
     def only(self, lengths: Collection[int]) -> LengthSeries:
@@ -62,6 +72,7 @@ class LengthSeries:
             peaks=tuple(compress(self.peaks, keep)),
             flops=tuple(compress(self.flops, keep)),
             mask_bytes=tuple(compress(self.mask_bytes, keep)),
+            spreads=tuple(compress(self.spreads, keep)),
         )
 
     @property
@@ -79,25 +90,32 @@ class SeriesFit:
     memory: MemoryFit | None
 
 
-def length_series(table: pd.DataFrame) -> list[LengthSeries]:
+def length_series(
+    table: pd.DataFrame, spreads: Mapping[str, float] | None = None
+) -> list[LengthSeries]:
     """Return every sweep of at least 4 square lengths, in the order of the key, then of T.
 
     Cells with fewer keys than queries, or more, are other questions and left out. A change of the
-    recorded kernel splits a sweep. ValueError if two rows have the same key and length.
+    recorded kernel splits a sweep. `spreads` is {cell: relative noise of one process}, as an A/A
+    run saw it: no cell is taken to be quieter. ValueError if two rows have one key and length.
     """
-    return sweeps(read_records(table))
+    return sweeps(read_records(table), spreads)
 
 
-def sweeps(records: Iterable[Record]) -> list[LengthSeries]:
+def sweeps(
+    records: Iterable[Record], spreads: Mapping[str, float] | None = None
+) -> list[LengthSeries]:
     """Do the work of `length_series` on records."""
     groups: defaultdict[SeriesKey, list[Record]] = defaultdict(list)
     for record in filter(is_square, records):
         groups[SeriesKey.of(record)].append(record)
     keys = sorted(groups, key=SeriesKey.sort_key)
-    return [series for key in keys for series in split(key, groups[key])]
+    return [series for key in keys for series in split(key, groups[key], spreads=spreads)]
 
 
-def split(key: SeriesKey, cells: list[Record]) -> list[LengthSeries]:
+def split(
+    key: SeriesKey, cells: list[Record], *, spreads: Mapping[str, float] | None = None
+) -> list[LengthSeries]:
     """Cut the cells of one key where the kernel changes; parts under 4 lengths are dropped.
 
     A cell without a recorded kernel goes with its smaller neighbour: not seen is not changed.
@@ -109,15 +127,15 @@ def split(key: SeriesKey, cells: list[Record]) -> list[LengthSeries]:
     kernel = next((cell.kernel for cell in cells if cell.kernel), None)
     seen = [(kernel := cell.kernel or kernel, cell) for cell in cells]
     parts = [
-        LengthSeries.of(key, name, cells=[cell for _, cell in group])
+        LengthSeries.of(key, name, cells=[cell for _, cell in group], spreads=spreads)
         for name, group in groupby(seen, key=lambda pair: pair[0])
     ]
     return [part for part in parts if len(part.lengths) >= LENGTHS_LEAST]
 
 
-def fit_all(table: pd.DataFrame) -> list[SeriesFit]:
+def fit_all(table: pd.DataFrame, spreads: Mapping[str, float] | None = None) -> list[SeriesFit]:
     """Fit the time and the peak of every sweep, in the order of `length_series`."""
-    return [fit_series(series) for series in length_series(table)]
+    return [fit_series(series) for series in length_series(table, spreads)]
 
 
 def fit_series(series: LengthSeries) -> SeriesFit:
@@ -128,15 +146,16 @@ def fit_series(series: LengthSeries) -> SeriesFit:
 def time_fit(series: LengthSeries) -> TimeFit | None:
     """Fit the times of a sweep, a sliding window's from four windows on; None without a time."""
     least = WINDOWS_LEAST * (series.key.window or 0)
+    spreads = series.spreads or (0.0,) * len(series.lengths)
     rows = [
         row
-        for row in zip(series.lengths, series.medians, series.flops, strict=True)
+        for row in zip(series.lengths, series.medians, series.flops, spreads, strict=True)
         if row[1] and row[0] >= least
     ]
     if not rows:
         return None
-    lengths, medians, flops = zip(*rows, strict=True)
-    return fit_time(lengths, medians, flops=None if None in flops else flops)
+    lengths, medians, flops, noise = zip(*rows, strict=True)
+    return fit_time(lengths, medians, flops=None if None in flops else flops, spreads=noise)
 
 
 def memory_fit(series: LengthSeries) -> MemoryFit | None:

@@ -63,6 +63,7 @@ def fit_time(
     medians: Sequence[Sequence[float | None] | None],
     *,
     flops: Sequence[float] | None = None,
+    spreads: Sequence[float] | None = None,
     bootstrap: int = 400,
     seed: int = 0,
 ) -> TimeFit:
@@ -70,14 +71,15 @@ def fit_time(
 
     `medians[i]` holds the medians of the worker processes at `lengths[i]`, in seconds; a missing
     cell is None, NaN, empty or 0. `flops[i]` is the arithmetic of one call, needed only for the
-    asymptotic rate. All else must be fixed along the series, the kernel included: the caller
-    splits it where the kernel changes. ValueError for lengths that repeat, are not above 0, or do
-    not match the other arguments, for flops not above 0, and for no `bootstrap`.
+    asymptotic rate; `spreads[i]` the relative noise of one process in an A/A run, if there was
+    one. All else must be fixed along the series, the kernel included: the caller splits it where
+    the kernel changes. ValueError for lengths that repeat, are not above 0, or do not match the
+    other arguments, for flops not above 0, and for no `bootstrap`.
     """
     if bootstrap < 1:
         raise ValueError(f"bootstrap must be at least 1 resample, not {bootstrap!r}")
     work = _work(lengths, flops)
-    series = read_series(lengths, medians)
+    series = read_series(lengths, medians, spreads=spreads)
     if not series.enough:
         return _unfitted(series)
     whole = choose(series)

@@ -65,20 +65,30 @@ def check_lengths(lengths: Sequence[int], others: Sequence[object]) -> None:
 
 
 def read_series(
-    lengths: Sequence[int], medians: Sequence[Sequence[float | None] | None]
+    lengths: Sequence[int],
+    medians: Sequence[Sequence[float | None] | None],
+    *,
+    spreads: Sequence[float] | None = None,
 ) -> Series:
     """Return the usable points in order of length, from one median per worker process [seconds].
 
     A missing value is None, NaN, infinite or not above 0 (a cell out of memory, say); a length
     without any value left is dropped. The noise of a point is the standard error over processes,
-    at least 1 %; with one process it is that 1 %. ValueError for a repeated length.
+    at least 1 % and what `spreads` says: the relative standard deviation of one process in an A/A
+    run, one per length. ValueError for a repeated length.
     """
+    known = spreads or [0.0] * len(lengths)
     check_lengths(lengths, medians)
+    check_lengths(lengths, known)
     rows = sorted(
-        ((length, _usable(row)) for length, row in zip(lengths, medians, strict=True)),
-        key=lambda pair: pair[0],
+        ((t, _usable(row), least) for t, row, least in zip(lengths, medians, known, strict=True)),
+        key=lambda row: row[0],
     )
-    points = [(t, median(row), _noise(row, median(row))) for t, row in rows if row.size]
+    points = [
+        (t, median(row), _noise(row, median(row), least=least))
+        for t, row, least in rows
+        if row.size
+    ]
     columns = np.array(points, dtype=np.float64).reshape(-1, 3).T
     return Series(lengths=columns[0], seconds=columns[1], noise=columns[2])
 
@@ -90,8 +100,7 @@ def _usable(row: Sequence[float | None] | None) -> Array:
     return values[np.isfinite(values) & (values > 0)]
 
 
-def _noise(row: Array, centre: float) -> float:
-    """Return the relative standard error over processes."""
-    if row.size < 2:
-        return NOISE_LEAST
-    return max(float(row.std(ddof=1)) / centre / math.sqrt(row.size), NOISE_LEAST)
+def _noise(row: Array, centre: float, *, least: float) -> float:
+    """Return the relative standard error over processes, at least what one `least` gives."""
+    seen = float(row.std(ddof=1)) / centre if row.size > 1 else 0.0
+    return max(max(seen, least) / math.sqrt(row.size), NOISE_LEAST)

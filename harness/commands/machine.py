@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from harness.commands.options import Device, Json, Results, folder_of, show
+from harness.commands.options import Device, Json, Results, place_of, show
+from harness.remote.address import local_folder
 from harness.settings import find_device
 
 
@@ -50,17 +51,51 @@ def grid(
     show(rows, case_table(loaded, cases), as_json=as_json)
 
 
-def doctor(results: Results = None, *, as_json: Json = False) -> None:
+def doctor(
+    results: Results = None,
+    *,
+    noise: Annotated[
+        bool, typer.Option("--noise", help="Measure how far equal runs differ (a minute or two)")
+    ] = False,
+    grid: Annotated[
+        str | None, typer.Option(help="With --noise: name or .toml file of a grid (smoke)")
+    ] = None,
+    backends: Annotated[str | None, typer.Option(help="With --noise: only these, A,B")] = None,
+    replicas: Annotated[
+        int | None, typer.Option(help="With --noise: worker processes, 3 or more")
+    ] = None,
+    device: Annotated[
+        str | None, typer.Option(help="With --noise: auto, cpu, cuda or cuda:N")
+    ] = None,
+    as_json: Json = False,
+) -> None:
     """Check what would spoil a measurement on this machine, with advice; 1 if something would.
 
-    Example: attnbench doctor
+    With --noise, measure the same cells twice, side by side (an A/A run); show
+    for each how far unchanged code differs and which change can be told.
+
+    Example: attnbench doctor --noise --grid smoke
     """
+    own = {"grid": grid, "backends": backends, "replicas": replicas, "device": device}
+    if noise:
+        from harness.commands.noise import noise as show_noise
+
+        given = {"grid": grid or "smoke", "results": place_of(results)}
+        return show_noise(own | given, as_json=as_json)
+    stray = [name for name, value in own.items() if value is not None]
+    if stray:
+        raise ValueError(f"--{stray[0]} belongs to `doctor --noise`")
+    return check(results, as_json=as_json)
+
+
+def check(results: Results, *, as_json: bool) -> None:
+    """Show what the doctor finds without measuring."""
     from dataclasses import asdict
 
     from harness.measure.doctor import checks
     from harness.report.listing import check_table
 
-    found = checks(folder_of(results))
+    found = checks(local_folder(place_of(results)))
     show([asdict(check) for check in found], check_table(found), as_json=as_json)
     if any(check.level == "fail" for check in found):
         raise typer.Exit(1)

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from harness.commands.options import Json, Results, RunName, folder_of, show
+from harness.commands.options import Json, Results, RunName, run_folder, show
 
 
 def report(
@@ -22,9 +22,8 @@ def report(
     Example: attnbench report
     """
     from harness.report.build import report_and_summarise
-    from harness.store import find_run
 
-    report_and_summarise(find_run(folder_of(results), run), reports, sys.stdout)
+    report_and_summarise(run_folder(results, run), reports, sys.stdout)
 
 
 def claims(run: RunName = None, results: Results = None, *, as_json: Json = False) -> None:
@@ -33,10 +32,10 @@ def claims(run: RunName = None, results: Results = None, *, as_json: Json = Fals
     Example: attnbench claims --json
     """
     from harness.analysis.claims import judge
-    from harness.store import find_run, load_run
+    from harness.store import load_run
 
-    loaded = load_run(find_run(folder_of(results), run))
-    verdicts = judge(loaded.table, loaded.facts, loaded.conformance)
+    loaded = load_run(run_folder(results, run))
+    verdicts = judge(loaded.table, loaded.facts, loaded.conformance, samples=loaded.samples)
     sentences = "\n".join(verdict.sentence for verdict in verdicts)
     show([verdict.as_dict() for verdict in verdicts], sentences, as_json=as_json)
     if any(verdict.verdict == "refuted" for verdict in verdicts):
@@ -49,8 +48,8 @@ def show_run(run: RunName = None, results: Results = None, *, as_json: Json = Fa
     Example: attnbench show --json
     """
     from harness.report.listing import cell_table
-    from harness.store import find_run, load_run
+    from harness.store import load_run
 
-    loaded = load_run(find_run(folder_of(results), run))
+    loaded = load_run(run_folder(results, run))
     rows = json.loads(loaded.table.to_json(orient="records", double_precision=15))
     show(rows, cell_table(loaded), as_json=as_json)

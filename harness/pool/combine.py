@@ -12,8 +12,6 @@ from harness.case import Case
 from harness.record import Observation, Record, Status, cell_name
 from harness.store import finite
 
-# The product is measured in a moment of its own, 30 % below its best on a busy machine.
-IMPOSSIBLE = 2.0
 TIMES = (
     *("time_median_s", "time_low_s", "time_high_s", "time_min_s"),
     *("samples", "replicas", "replica_medians_s"),
@@ -63,21 +61,26 @@ def combine(
 
 
 def with_rate(record: Record, ceilings: Mapping[str, float]) -> Record:
-    """Add the rate over the measured ceiling; one far above every ceiling is an error.
+    """Add the rate over the ceiling measured in the same dtype."""
+    rate, ceiling = rate_of(record), ceilings.get(record.dtype)
+    return replace(record, rate_share=rate / ceiling) if rate and ceiling else record
 
-    A call that is faster than twice the fastest matrix product has computed nothing. Below that a
-    kernel may well beat the product of its own dtype, which CPUs do slowly in half precision.
+
+def rate_of(record: Record) -> float:
+    """Return the useful FLOP/s; 0 for a cell without a time."""
+    return (record.flops or 0) / record.time_median_s if record.time_median_s else 0.0
+
+
+def too_fast(record: Record, fastest: float) -> Record:
+    """Return the record of a cell that took too little time to have computed anything.
+
+    `fastest` is the rate of the fastest matrix product, in any dtype: a kernel may well beat the
+    product of its own dtype, which CPUs do slowly in half precision.
     """
-    if not (ceilings and record.time_median_s and record.flops):
-        return record
-    rate = record.flops / record.time_median_s
-    times = rate / max(ceilings.values())
-    if times > IMPOSSIBLE:
-        reason = f"too fast to have computed it: {times:.3g} times the rate of a matrix product"
-        untimed: dict[str, Any] = dict.fromkeys(TIMES)
-        return replace(record, status=Status.ERROR.value, reason=reason, **untimed)
-    ceiling = ceilings.get(record.dtype)
-    return replace(record, rate_share=rate / ceiling) if ceiling else record
+    times = rate_of(record) / fastest
+    reason = f"too fast to have computed it: {times:.3g} times the rate of a matrix product"
+    untimed: dict[str, Any] = dict.fromkeys(TIMES)
+    return replace(record, status=Status.ERROR.value, reason=reason, **untimed)
 
 
 def _times(samples: list[list[float]]) -> dict[str, Any]:

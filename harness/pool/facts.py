@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from harness.measure.machine import facts, fingerprint
+from harness.remote.messages import redact
 from harness.resume import grid_digest
 from harness.settings import Settings
 
@@ -18,7 +19,7 @@ def run_facts(settings: Settings, *, cells: int) -> dict[str, Any]:
         "started": now(),
         "ended": None,
         "complete": False,
-        "command": " ".join(["pytest", *sys.argv[1:]]),
+        "command": redact(" ".join(["pytest", *sys.argv[1:]])),
         "grid": settings.grid.model_dump(include={"name", "description", "longest"}),
         "grid_digest": grid_digest(settings.grid),
         "device": settings.device,

@@ -14,6 +14,8 @@ from harness.grid import Cell
 from harness.noise import AA_RUN, twin_of, write_noise
 from harness.pool.facts import run_facts
 from harness.pool.session import Session
+from harness.remote.address import run_label
+from harness.remote.messages import redact
 from harness.report.progress import Progress
 from harness.settings import Settings, resolve
 from harness.store import load_run
@@ -32,9 +34,10 @@ class NoiseSession(Session):
 
     def _open(self) -> RunWriter:
         settings = self.settings
-        command = " ".join(["attnbench", *sys.argv[1:]])
+        command = redact(" ".join(["attnbench", *sys.argv[1:]]))
         facts = run_facts(settings, cells=sum(map(len, self.visits.values())))
-        folder = new_folder(settings.results, f"{settings.device}-noise-{settings.grid.name}")
+        label = run_label(f"{settings.device}-noise-{settings.grid.name}", settings.url)
+        folder = new_folder(settings.results, label)
         return NoiseWriter(folder, facts | {"kind": AA_RUN, "command": command})
 
 
@@ -91,4 +94,7 @@ def measure_noise(settings: Settings, progress: Progress) -> Path:
         session.finish()
     run = load_run(session.folder)
     write_noise(session.folder, noise_table(run.table, run.samples))
+    uploaded = session.publisher.close()
+    if uploaded:
+        progress.say(uploaded)
     return session.folder

@@ -45,7 +45,8 @@ class Visit:
 
     Replica 0 checks agreement and peak memory before it times; the others only time. `seed`
     draws the inputs, the same in every replica; seed and replica shuffle the rounds.
-    `redo` is how often a visit is timed again if the machine was busy or hot.
+    `redo` is how often a visit is timed again if the machine was busy or hot. `trusted` are
+    backends that have been asked with other values before, and gave another answer.
     """
 
     case: Case
@@ -55,6 +56,7 @@ class Visit:
     target: float
     cap_s: float
     redo: int = 0
+    trusted: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """Return the order as plain JSON values."""
@@ -64,8 +66,8 @@ class Visit:
     def from_dict(cls, values: dict[str, Any]) -> Self:
         """Rebuild an order from its JSON form."""
         fields = {name: value for name, value in values.items() if name != "do"}
-        case, backends = Case(**fields["case"]), tuple(fields["backends"])
-        return cls(**fields | {"case": case, "backends": backends})
+        tuples = {name: tuple(fields[name]) for name in ("backends", "trusted")}
+        return cls(**fields | tuples | {"case": Case(**fields["case"])})
 
 
 def worker_environment(spec: WorkerSpec, environment: Mapping[str, str]) -> dict[str, str]:

@@ -15,11 +15,14 @@ from harness.attention.known import with_known
 from harness.case import Case
 from harness.conformance import CRASHES, REFUSES, Finding, Question
 from harness.grid import Cell
-from harness.pool.combine import combine, with_rate
+from harness.noise import noise_facts
+from harness.pool.combine import combine, rate_of, too_fast, with_rate
 from harness.pool.facts import now, peak_rss, run_facts
 from harness.pool.orders import Visit, WorkerSpec, share_cores
 from harness.pool.pool import Pool, make_pool, unasked
 from harness.record import Observation, Record, Status, cell_name
+from harness.remote.address import run_label
+from harness.remote.publish import Publisher, check_writable
 from harness.resume import read_cut_run, resumed_facts
 from harness.settings import Settings
 from harness.store import find_run
@@ -33,6 +36,8 @@ LARGEST_HEAP = 2**31
 CELL_SECONDS, FLOPS_PER_SECOND = 0.1, 2e10 / 6
 # The rest is for this process, the page cache, and what grows between two looks.
 GUARD_SHARE = 0.9
+# Twice the rate of the fastest matrix product of the device; looked at again a few times a run.
+IMPOSSIBLE, SECOND_LOOKS = 2.0, 3
 LOSSES = (Status.CRASHED, Status.TIMED_OUT)
 Outcome = tuple[Record, list[list[float]]]
 
@@ -59,18 +64,25 @@ class Session:
         self.ceilings: dict[str, Any] = {}
         self.crashes: Counter[str] = Counter()
         self.started = time.monotonic()
+        self.fastest, self.second_looks = 0.0, 0
         self.lost: Counter[str] = Counter()
+        self.trusted: set[str] = set()
         self.spent_s: defaultdict[str, float] = defaultdict(float)
+        check_writable(settings.url)
         self.writer = self._open()
+        self.publisher = Publisher(self.folder, settings.url)
         self.timed_before = self._timed_s()
         self.pool: Pool | None = None
 
     def _open(self) -> RunWriter:
         """Make the run's folder, or go on in that of the run to resume."""
         settings = self.settings
-        facts = run_facts(settings, cells=sum(map(len, self.visits.values())))
+        names = [cell.name for cells in self.visits.values() for cell in cells]
+        facts = run_facts(settings, cells=len(names))
+        facts["noise"] = noise_facts(settings.results, facts["fingerprint"], cells=names)
         if settings.resume is None:
             label = f"{settings.device}-{settings.grid.name}"
+            label = run_label(label, settings.url)
             return RunWriter(new_folder(settings.results, label), facts)
         folder = find_run(settings.results, newest_or(settings.resume))
         self.seen = read_cut_run(folder, facts)
@@ -121,6 +133,7 @@ class Session:
         self.unavailable = self.pool.probe([name for name in settings.backends if name in asked])
         dtypes = sorted({case.dtype for case in self.visits})
         self.ceilings = self.pool.ceilings(dtypes, CEILING_SECONDS)
+        self.fastest = max(self.ceilings.get("flops_per_s", {}).values(), default=0.0)
         self.writer.facts |= {
             "worker": device,
             "unavailable": self.unavailable,
@@ -194,6 +207,7 @@ class Session:
             if cell.name not in self.seen or cell.backend in names:
                 self._record(cell, seen_before)
         self.tell(f"{cells[0].suite} {case.id}")
+        self.publisher.tick()
 
     def _wants_more(self, cell: Cell, replica: int) -> bool:
         """Whether a backend can run here, lacks this replica, and has not failed at this case.
@@ -221,8 +235,12 @@ class Session:
             target=settings.target,
             cap_s=settings.cap_s,
             redo=settings.grid.redo,
+            trusted=tuple(self.trusted & set(names)),
         )
-        return self.pool.visit(visit)
+        seen = self.pool.visit(visit)
+        if not replica:
+            self.trusted |= {name for name, one in seen.items() if one.status is Status.OK}
+        return seen
 
     def _absent(self, name: str) -> Observation:
         if name not in self.unavailable:
@@ -236,7 +254,23 @@ class Session:
             cell.case, cell.backend, seen, run=self.folder.name, suite=cell.suite
         )
         record = with_rate(record, self.ceilings.get("flops_per_s", {}))
+        if self._impossible(record):
+            record = too_fast(record, self.fastest)
         self.writer.append(record, samples)
+
+    def _impossible(self, record: Record) -> bool:
+        """Whether a call beat every matrix product by far, also those measured now.
+
+        The ceiling was measured in one moment, and neighbours can halve what it saw.
+        """
+        while rate_of(record) > IMPOSSIBLE * self.fastest > 0:
+            if self.second_looks >= SECOND_LOOKS:
+                return True
+            assert self.pool is not None
+            self.second_looks += 1
+            seen = self.pool.ceilings([*self.ceilings["flops_per_s"]], CEILING_SECONDS)
+            self.fastest = max(self.fastest, *seen["flops_per_s"].values())
+        return False
 
     def conform(self, question: Question) -> Finding:
         """Ask one behaviour of one backend, say whether a fault is known, and write it down.
@@ -257,6 +291,7 @@ class Session:
         self.crashes[question.backend] += found.verdict == CRASHES
         self.writer.append_finding(found)
         self.tell(f"conformance {question.name}")
+        self.publisher.tick()
         return found
 
     def finish(self) -> None:

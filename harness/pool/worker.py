@@ -59,13 +59,13 @@ class Bench:
         from harness.attention.extra import extra_name, load_extra
         from harness.measure.bounds import bound_memory
         from harness.measure.setup import set_up
+        from harness.noise import with_twins
 
         set_up(spec.device, spec.threads, heap_bytes=spec.heap_bytes)
         if in_child and spec.memory_guard is not None:
             bound_memory(spec.memory_guard + HEAP_STEP_BYTES, spec.device)
-        self.backends = BACKENDS | {
-            extra_name(one): load_extra(one) for one in spec.extra_backends
-        }
+        own = {extra_name(one): load_extra(one) for one in spec.extra_backends}
+        self.backends = with_twins(BACKENDS | own)
 
     def answer(self, order: dict[str, Any]) -> dict[str, Any]:
         """Carry out one order and return a JSON-ready answer."""

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.case import Case
+from harness.faults import printable
 from harness.grid import Grid
 from harness.report import units
 from harness.store import Run
@@ -24,12 +25,16 @@ def plain_table(*columns: str) -> Table:
     return table
 
 
+def texts(*lines: str) -> list[Text]:
+    """Return texts that hold no markup and no control characters, whoever wrote them."""
+    return [Text(printable(line)) for line in lines]
+
+
 def backend_table(rows: list[dict[str, Any]]) -> Table:
     """Show which backends work, and why the others do not."""
     table = plain_table("backend", "device", "status")
     for row in rows:
-        status = row["reason"] or "works"
-        table.add_row(row["backend"], row["device"], Text(status))
+        table.add_row(*texts(row["backend"], row["device"], row["reason"] or "works"))
     return table
 
 
@@ -39,12 +44,11 @@ def case_table(grid: Grid, cases: Iterable[tuple[str, Case]]) -> Group:
     pairs = list(cases)
     for suite, case in pairs:
         sizes = (units.size(case.input_bytes()), units.size(case.score_bytes()))
-        table.add_row(suite, case.id, f"{case.flops():.3g}", *sizes)
+        table.add_row(*texts(suite, case.id, f"{case.flops():.3g}", *sizes))
     counts = ", ".join(f"{suite} {n}" for suite, n in Counter(s for s, _ in pairs).items())
     distinct = len({case for _, case in pairs})
     return Group(
-        Text(f"{grid.name}: {grid.description}"),
-        Text(f"{distinct} different cases ({counts})"),
+        *texts(f"{grid.name}: {grid.description}", f"{distinct} different cases ({counts})"),
         table,
     )
 
@@ -53,7 +57,7 @@ def check_table(checks: Iterable[Any]) -> Table:
     """Show what the doctor found, with advice."""
     table = plain_table("", "check", "observed", "advice")
     for check in checks:
-        table.add_row(check.level, check.name, Text(check.observed), Text(check.advice or ""))
+        table.add_row(*texts(check.level, check.name, check.observed, check.advice or ""))
     return table
 
 
@@ -61,8 +65,8 @@ def cell_table(run: Run) -> Group:
     """Show one line per cell: status, time with interval, peak memory, or the reason."""
     table = plain_table("cell", "status", "time", "95 % interval or reason", "peak")
     for row in run.table.to_dict("records"):
-        table.add_row(row["cell"], row["status"], *map(Text, _figures(row)))
-    return Group(Text(f"{run.name}, {len(run.table)} cells"), table)
+        table.add_row(*texts(row["cell"], row["status"], *_figures(row)))
+    return Group(*texts(f"{run.name}, {len(run.table)} cells"), table)
 
 
 def _figures(row: dict[Any, Any]) -> tuple[str, str, str]:

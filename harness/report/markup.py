@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
+from harness.faults import printable
 from harness.report import units
 
 if TYPE_CHECKING:
@@ -22,8 +23,7 @@ def plain(value: Any) -> str:
     """Return one printable line: no newlines, no control characters, `-` if absent."""
     if value is None or value != value or str(value) in ("<NA>", ""):
         return units.ABSENT
-    line = " ".join(str(value).split())
-    return "".join(sign for sign in line if sign.isprintable()) or units.ABSENT
+    return printable(" ".join(str(value).split())) or units.ABSENT
 
 
 def escape(value: Any) -> str:

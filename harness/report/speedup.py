@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from harness.record import Record, Status
@@ -9,21 +10,26 @@ from harness.record import Record, Status
 if TYPE_CHECKING:
     import pandas as pd
 
+    from harness.analysis.ratio import Rounds
+
 COLUMNS = ["backend", "length", "ratio", "low", "high"]
 
 
-def speedups(frame: pd.DataFrame, baseline: str) -> pd.DataFrame:
+def speedups(
+    frame: pd.DataFrame, baseline: str, *, rounds: Mapping[str, Rounds] | None = None
+) -> pd.DataFrame:
     """Return backend, length, ratio, low, high for one panel: baseline time over own time.
 
-    The intervals are those of the verdicts (`analysis.ratio`: paired by process), so that figures
-    and verdicts say the same. The baseline itself is left out. Empty if it was not timed.
+    The intervals are those of `analysis.ratio`: paired by process, and by round where `rounds`
+    (`rounds_by_cell` of the run's samples) has both cells. The baseline itself is left out. Empty
+    if it was not timed.
     """
     import pandas as pd
 
     cells = timed(frame)
     base = {cell.length_query: cell for cell in cells if cell.backend == baseline}
     rows = [
-        (cell.backend, cell.length_query, *ratio_of(base[cell.length_query], cell))
+        (cell.backend, cell.length_query, *ratio_of(base[cell.length_query], cell, rounds=rounds))
         for cell in cells
         if cell.backend != baseline and cell.length_query in base
     ]
@@ -51,9 +57,11 @@ def timed(frame: pd.DataFrame) -> list[Record]:
     return read_records(rows)
 
 
-def ratio_of(top: Record, bottom: Record) -> tuple[float, float, float]:
+def ratio_of(
+    top: Record, bottom: Record, *, rounds: Mapping[str, Rounds] | None = None
+) -> tuple[float, float, float]:
     """Return the ratio of two times and its 95 % interval."""
     from harness.analysis.ratio import time_ratio
 
-    ratio = time_ratio(top, bottom)
+    ratio = time_ratio(top, bottom, rounds=rounds)
     return ratio.value, ratio.low, ratio.high

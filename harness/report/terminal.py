@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from harness.faults import printable
 from harness.report import tables
 from harness.report.digest import claim_lines, closing, contrary
 from harness.report.ledger import entries
@@ -52,7 +53,7 @@ def print_view(view: View, report_path: Path | None, console: Console) -> None:
             _print_table(console, "Cells", tables.cells_table(view.table))
         _print_ledger(console, view.verdicts)
         for line in closing(view, report_path):
-            _print_line(console, Text(line))
+            _print_line(console, Text(printable(line)))
 
 
 def _print_main_sweep(view: View, console: Console) -> None:
@@ -119,7 +120,7 @@ def _print_ledger(console: Console, verdicts: Sequence[Verdict]) -> None:
 
 def _print_verdict(console: Console, verdict: str | None, sentence: str) -> None:
     """Print a line with its verdict in colour, wrapped at words if it is too long."""
-    line = Text(sentence)
+    line = Text(printable(sentence))
     if len(sentence) > console.width:
         lines = textwrap.wrap(plain(sentence), console.width, subsequent_indent="    ")
         line = Text("\n".join(lines))

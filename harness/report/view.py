@@ -53,7 +53,17 @@ class View:
     @cached_property
     def speeds(self) -> dict[Panel, pd.DataFrame]:
         """The ratios to the baseline of every panel."""
-        return {panel: speedups(frame, self.baseline) for panel, frame in self.panels}
+        return {
+            panel: speedups(frame, self.baseline, rounds=self.rounds)
+            for panel, frame in self.panels
+        }
+
+    @cached_property
+    def rounds(self) -> dict[str, list[list[float]]]:
+        """The samples of each cell by replica and round, for ratios that pair them."""
+        from harness.analysis.ratio import rounds_by_cell
+
+        return rounds_by_cell(self.run.samples)
 
     @property
     def baseline(self) -> str:
@@ -72,7 +82,8 @@ class View:
         """The model of the chip, or the fingerprint, or nothing."""
         facts = self.mapping("machine")
         cards = facts.get("gpus") if self.device != "cpu" else None
-        card = cards[0].get("name") if isinstance(cards, list) and cards else None
+        first = cards[0] if isinstance(cards, list) and cards else None
+        card = first.get("name") if isinstance(first, dict) else None
         return str(card or facts.get("cpu_model") or self.run.facts.get("fingerprint") or "")
 
     @property
@@ -96,6 +107,8 @@ def make_view(run: Run) -> View:
     """Judge and fit a run."""
     from harness.analysis.claims import judge
     from harness.analysis.series import fit_all
+    from harness.noise import spreads_of
 
     table = distinct(run.table)
-    return View(run, judge(table, run.facts, run.conformance), fit_all(table))
+    fits = fit_all(table, spreads_of(run.facts))
+    return View(run, judge(table, run.facts, run.conformance, samples=run.samples), fits)

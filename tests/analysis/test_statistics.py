@@ -1,4 +1,4 @@
-"""Intervals of medians against tables and simulation; ratios against cases worked by hand."""
+"""Intervals of medians against tables and simulation."""
 
 import subprocess
 import sys
@@ -9,8 +9,8 @@ import pytest
 from harness.analysis.statistics import (
     half_width,
     median_interval,
-    paired_ratio,
     replica_summary,
+    student_interval,
 )
 
 
@@ -73,12 +73,18 @@ def test_a_relative_width_needs_a_positive_median() -> None:
 @pytest.mark.parametrize(
     ("medians", "intervals", "expected"),
     [
-        # Processes differ by more than each is unsure.
-        ([1.0, 1.2, 1.1], [(0.99, 1.01), (1.19, 1.21), (1.09, 1.11)], (1.1, 1.0, 1.2)),
+        # Processes differ by more than each is unsure; six are enough to be taken as they are.
+        (
+            [1.0, 1.2, 1.1, 1.1, 1.1, 1.1],
+            [(0.99, 1.01), (1.19, 1.21), *[(1.09, 1.11)] * 4],
+            (1.1, 1.0, 1.2),
+        ),
+        # Two are taken as they are as well: Student's t of two would say nothing.
+        ([1.0, 1.2], [(0.99, 1.01), (1.19, 1.21)], (1.1, 1.0, 1.2)),
         # Each is unsure by more than they differ.
         ([1.0, 1.0, 1.0], [(0.9, 1.05), (0.95, 1.3), (0.99, 1.01)], (1.0, 0.9, 1.3)),
         # Each side for itself.
-        ([1.0, 1.0, 1.5], [(0.8, 1.0), (1.0, 1.0), (1.5, 1.5)], (1.0, 0.8, 1.5)),
+        ([1.0, 1.5], [(0.8, 1.0), (1.5, 1.5)], (1.25, 1.0, 1.5)),
         ([2.0], [(1.9, 2.2)], (2.0, 1.9, 2.2)),
     ],
 )
@@ -98,55 +104,6 @@ def test_a_summary_needs_an_interval_for_every_median(
         replica_summary(medians, intervals)
 
 
-def test_drift_that_hits_both_cells_cancels_in_their_ratio() -> None:
-    drift = [[1.0, 1.5, 2.0, 4.0, 3.0], [2.0, 2.5, 2.0, 9.0, 8.0], [1.0, 1.0, 7.0, 1.0, 2.0]]
-    double = [[2 * value for value in row] for row in drift]
-    assert paired_ratio(double, drift) == pytest.approx((2.0, 2.0, 2.0))
-
-
-def test_replicas_that_disagree_widen_the_ratio_to_all_of_them() -> None:
-    bottom = [[1.0] * 50] * 3
-    top = [[2.0] * 50, [3.0] * 50, [4.0] * 50]
-    assert paired_ratio(top, bottom) == pytest.approx((3.0, 2.0, 4.0))
-
-
-def test_rounds_that_only_one_cell_has_are_left_out() -> None:
-    assert paired_ratio([[2.0, 2.0, 2.0]], [[1.0, 1.0, 1.0, 50.0, 50.0, 50.0, 50.0]])[0] == 2.0
-
-
-def test_the_ratio_of_a_cell_with_itself_mostly_holds_one() -> None:
-    generator = np.random.default_rng(2)
-    held = 0
-    for seed in range(60):
-        one, other = np.exp(generator.normal(0, 0.03, (2, 5, 30)))
-        _, low, high = paired_ratio(one.tolist(), other.tolist(), seed=seed, resamples=300)
-        held += low <= 1 <= high
-        assert high - low < 0.06
-    assert held >= 54
-
-
-def test_the_same_seed_gives_the_same_interval() -> None:
-    one, other = np.exp(np.random.default_rng(3).normal(0, 0.1, (2, 3, 20))).tolist()
-    assert paired_ratio(one, other, seed=4) == paired_ratio(one, other, seed=4)
-    assert paired_ratio(one, other, seed=4) != paired_ratio(one, other, seed=5)
-
-
-@pytest.mark.parametrize(
-    ("top", "bottom", "message"),
-    [
-        ([], [], "same replicas"),
-        ([[1.0]], [[1.0], [1.0]], "same replicas"),
-        ([[1.0]], [[0.0]], "above 0"),
-        ([[]], [[1.0]], "finite numbers"),
-    ],
-)
-def test_cells_that_cannot_be_paired_are_refused(
-    top: list[list[float]], bottom: list[list[float]], message: str
-) -> None:
-    with pytest.raises(ValueError, match=message):
-        paired_ratio(top, bottom)
-
-
 def test_statistics_and_fits_are_light_to_import() -> None:
     heavy = "{'torch', 'pandas', 'scipy.stats', 'scipy.optimize'} & set(sys.modules)"
     code = f"import sys, harness.analysis.statistics, harness.analysis.scaling; print({heavy})"
@@ -154,8 +111,25 @@ def test_statistics_and_fits_are_light_to_import() -> None:
     assert result.stdout.strip() == "set()", result.stderr
 
 
-def test_no_replica_can_push_the_interval_below_every_sample() -> None:
-    medians, intervals = [1.0, 1.1, 9.0], [(0.9, 1.1), (1.0, 1.2), (2.0, 12.0)]
-    centre, low, high = replica_summary(medians, intervals)
-    assert (centre, low) == (1.1, 0.9)
-    assert high == pytest.approx(1.1 + 7.9)
+def test_three_processes_that_differ_are_as_unsure_as_student_says() -> None:
+    # Student's t of two degrees of freedom is 4.303; the logs are -d, 0 and d.
+    medians = [1 / 1.1, 1.0, 1.1]
+    centre, low, high = replica_summary(medians, [(value, value) for value in medians])
+    reach = 1.1 ** (4.3027 / 3**0.5)
+    assert (centre, low, high) == pytest.approx((1.0, 1 / reach, reach), rel=1e-4)
+
+
+def test_three_processes_that_agree_are_as_unsure_as_each() -> None:
+    assert replica_summary([1.0] * 3, [(0.98, 1.03)] * 3) == pytest.approx((1.0, 0.98, 1.03))
+
+
+@pytest.mark.parametrize("values", [[1.0], [1.0, 0.0], [1.0, -1.0]])
+def test_student_needs_two_values_above_zero(values: list[float]) -> None:
+    with pytest.raises(ValueError, match="two values above 0"):
+        student_interval(values)
+
+
+def test_no_width_of_a_replica_can_push_the_interval_below_every_sample() -> None:
+    medians, intervals = [1.0, 9.0], [(0.9, 1.1), (2.0, 12.0)]
+    assert replica_summary(medians, intervals)[1] == 0.9
+    assert replica_summary([1.0, 1.1, 9.0], [*intervals, (1.0, 1.2)])[1] > 0

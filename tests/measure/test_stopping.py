@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import count, repeat
+from itertools import count, cycle
 
 import pytest
 
@@ -75,6 +75,22 @@ def test_a_narrow_call_is_not_flagged_at_its_cap(monkeypatch: pytest.MonkeyPatch
     assert (len(seen.samples_s), seen.flags) == (5, ())
 
 
+@pytest.mark.parametrize(("cap_s", "samples"), [(0.04, 5), (0.011, 5), (0.003, 3), (0.001, 1)])
+def test_the_least_samples_overrun_the_cap_up_to_ten_times(
+    monkeypatch: pytest.MonkeyPatch, cap_s: float, samples: int
+) -> None:
+    """At 10 ms a call, five samples take 50 ms: more than the cap, less than ten of it or not."""
+    time = FakeTime()
+    monkeypatch.setattr("harness.measure.entrant.perf_counter", lambda: time.ns / 1e9)
+    lengths = cycle([10_100_000, 10_200_000])
+
+    def call() -> None:
+        time.ns += next(lengths)
+
+    seen = measured({"a": call}, time, cap_s=cap_s, target=1e-9)
+    assert (len(seen.samples_s), seen.flags) == (samples, ("unconverged",))
+
+
 def slowing(time: FakeTime, share: float) -> Callable[[], None]:
     """Return a call that scatters by 4 % and takes longer and longer, by that share at 60."""
     made = count()
@@ -119,9 +135,9 @@ def test_a_call_that_lost_its_core_is_flagged_alone(monkeypatch: pytest.MonkeyPa
 
 
 def test_times_on_ticks_are_flagged() -> None:
-    time, lengths = FakeTime(), (each for part in repeat((4, 8, 12)) for each in part)
+    time, lengths = FakeTime(), cycle([4_000_000, 8_000_000, 12_000_000])
 
     def ticking() -> None:
-        time.ns += next(lengths) * 1_000_000
+        time.ns += next(lengths)
 
     assert "grid_ticks" in measured({"a": ticking}, time, min_samples=24, target=1.0).flags

@@ -2,65 +2,22 @@
 
 from __future__ import annotations
 
-import random
-import time
-from collections.abc import Callable, Iterable
 from statistics import median
 
 import pytest
 
 from harness.analysis.ratio import Ratio, time_ratio
 from harness.measure.clock import CpuClock
-from harness.measure.rounds import Rounds, measure_rounds
+from harness.measure.rounds import measure_rounds
 from tests.analysis.covering import share, shown
 from tests.measure.simulated import BASE_NS, Machine, told_apart, visit
+from tests.measure.spins import KNOWN_NS, jittered, spin_errors
 
 # A shared machine takes the core away now and then; a wrong engine fails every time.
 RETRIES = 5
-# Entering a call costs 0.3 us at rest and 2 us beside ten busy neighbours: 1 % of 200 us. A length
-# that came out right is not tried again, so that many tries cost little.
+# Entering a call takes 2 us beside ten busy neighbours (measured): 1 % of 200 us. A length that
+# came out right is not tried again, so that many tries cost little.
 TRIES = 40
-KNOWN_NS = (50_000, 200_000, 1_000_000, 5_000_000, 50_000_000)
-
-
-def spin(ns: float, took: list[int]) -> Callable[[], None]:
-    """Return a call that is busy for so long, and notes how long it was where its core was taken.
-
-    A closure, since a bound method and its attributes would cost 1 % of 50 us on a busy machine.
-    """
-    clock, note = time.perf_counter_ns, took.append
-
-    def spinning() -> None:
-        start = now = clock()
-        end = start + ns
-        while now < end:
-            now = clock()
-        note(now - start)
-
-    return spinning
-
-
-def jittered(ns: float, seed: int) -> Callable[[], None]:
-    """Return a spin whose length scatters by 1 %, as a real call's does."""
-    source = random.Random(seed)
-    return lambda: spin(ns * (1 + source.gauss(0, 0.01)), [])()
-
-
-def spin_errors(lengths: Iterable[int], seed: int) -> dict[int, float]:
-    """Return how far the median of each spin of so many nanoseconds is off; 0.01 is 1 %."""
-    took: dict[int, list[int]] = {ns: [] for ns in lengths}
-    calls = {str(ns): spin(ns, took[ns]) for ns in took}
-    seen = measure_rounds(calls, CpuClock(), target=0.01, cap_s=0.3, seed=seed)
-    return {
-        ns: median(seen[str(ns)].samples_s) / true_s(took[ns], seen[str(ns)]) - 1 for ns in took
-    }
-
-
-def true_s(took: list[int], seen: Rounds) -> float:
-    """Return the median that the samples should have, in seconds per call."""
-    count, size = len(seen.samples_s), seen.calls_per_sample
-    timed = took[-count * size :]
-    return median(sum(timed[at * size : (at + 1) * size]) / size for at in range(count)) / 1e9
 
 
 def test_a_known_time_is_measured_within_one_percent() -> None:

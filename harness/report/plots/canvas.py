@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
@@ -31,6 +32,7 @@ LOOK = {
     "xtick.color": GREY, "ytick.color": GREY, "xtick.labelsize": 8, "ytick.labelsize": 8.5,
     "legend.frameon": False, "legend.fontsize": 9, "legend.title_fontsize": 9,
     "lines.linewidth": 1.6, "lines.markersize": 5.5, "path.simplify": False,
+    "text.parse_math": False,  # a `$` in a name is a dollar
 }  # fmt: skip
 
 
@@ -91,6 +93,10 @@ def add_note(figure: Figure, note: str) -> None:
 
 
 def write_png(figure: Figure, path: Path) -> None:
-    """Write a figure without date or program version, so that a rebuild gives the same bytes."""
-    with look():
+    """Write a figure without date or program version, so that a rebuild gives the same bytes.
+
+    A sign that the font lacks is drawn as a box: that is no reason to warn, or to fail.
+    """
+    with look(), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         figure.savefig(path, format="png", dpi=DPI, metadata={"Software": None})

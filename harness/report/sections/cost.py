@@ -99,7 +99,7 @@ def speedup_section(view: View, gallery: Gallery) -> str:
     images = join(*drawn)
     if not images:
         return f"Not shown: {escape(view.baseline)} and another backend share no two lengths."
-    note = "Above the line is faster. Bars are 95 % intervals, paired by worker process."
+    note = "Above the line is faster. Bars are 95 % intervals, paired by process and round."
     return join(note, images)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 from harness.report import plots, tables, units
 from harness.report.gallery import Gallery
 from harness.report.markup import code_block, details, escape, markdown_table
@@ -65,6 +67,7 @@ def settings_section(view: View, gallery: Gallery) -> str:
 
 def reading_section(view: View, gallery: Gallery) -> str:
     """Say how to read the report and how to build it again."""
-    command = code_block(f"python -m harness report {view.run.name}", "sh")
+    # Whoever copies the command into a shell runs what it says: a name must stay one word.
+    command = code_block(f"python -m harness report {shlex.quote(view.run.name)}", "sh")
     rebuild = "The same results give the same bytes. Build this report again with"
     return join(READING, rebuild, command)
