@@ -9,6 +9,7 @@ import typer
 from harness.commands.explain import explain
 from harness.commands.machine import backends, doctor, grid
 from harness.commands.runs import claims, report, show_run
+from harness.commands.site import site
 from harness.faults import one_line
 
 app = typer.Typer(
@@ -17,7 +18,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (backends, grid, doctor, report, claims, explain):
+for command in (backends, grid, doctor, report, claims, explain, site):
     app.command()(command)
 app.command("show")(show_run)
 

@@ -17,7 +17,7 @@ PARENT = [
     "harness.measure.machine", "harness.measure.doctor", "harness.conformance",
     "harness.attention.behaviours", "harness.attention.known", "harness.asking", "harness.example",
     "harness.remote.publish", "harness.remote.mirror",
-    "harness.axes", "harness.faults", "harness.intake", "harness.reading",
+    "harness.report.site.build", "harness.report.site.core", "harness.axes", "harness.faults", "harness.intake", "harness.reading",
     "harness.remote.publish", "harness.remote.mirror",
     "harness.noise", "harness.pool.noise_run", "harness.analysis.noise", "harness.resume",
     "harness.ending", "harness.writer", "harness.pool.facts",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
 from statistics import fmean, median
 from typing import Any
 
@@ -11,11 +9,6 @@ from harness.analysis.statistics import median_interval, replica_summary
 from harness.case import Case
 from harness.record import Observation, Record, Status, cell_name
 from harness.store import finite
-
-TIMES = (
-    *("time_median_s", "time_low_s", "time_high_s", "time_min_s"),
-    *("samples", "replicas", "replica_medians_s"),
-)
 
 
 def combine(
@@ -58,29 +51,6 @@ def combine(
         **facts,
     )
     return record, samples
-
-
-def with_rate(record: Record, ceilings: Mapping[str, float]) -> Record:
-    """Add the rate over the ceiling measured in the same dtype."""
-    rate, ceiling = rate_of(record), ceilings.get(record.dtype)
-    return replace(record, rate_share=rate / ceiling) if rate and ceiling else record
-
-
-def rate_of(record: Record) -> float:
-    """Return the useful FLOP/s; 0 for a cell without a time."""
-    return (record.flops or 0) / record.time_median_s if record.time_median_s else 0.0
-
-
-def too_fast(record: Record, fastest: float) -> Record:
-    """Return the record of a cell that took too little time to have computed anything.
-
-    `fastest` is the rate of the fastest matrix product, in any dtype: a kernel may well beat the
-    product of its own dtype, which CPUs do slowly in half precision.
-    """
-    times = rate_of(record) / fastest
-    reason = f"too fast to have computed it: {times:.3g} times the rate of a matrix product"
-    untimed: dict[str, Any] = dict.fromkeys(TIMES)
-    return replace(record, status=Status.ERROR.value, reason=reason, **untimed)
 
 
 def _times(samples: list[list[float]]) -> dict[str, Any]:

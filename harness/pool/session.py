@@ -6,9 +6,7 @@ import shutil
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from harness.attention.extra import extra_name
 from harness.attention.known import with_known
@@ -16,10 +14,12 @@ from harness.case import Case
 from harness.conformance import CRASHES, REFUSES, Finding, Question
 from harness.grid import Cell
 from harness.noise import noise_facts
-from harness.pool.combine import combine, rate_of, too_fast, with_rate
+from harness.pool.ceilings import Ceilings
+from harness.pool.combine import combine
 from harness.pool.facts import now, peak_rss, run_facts
-from harness.pool.orders import Visit, WorkerSpec, share_cores
-from harness.pool.pool import Pool, make_pool, unasked
+from harness.pool.hiring import hire
+from harness.pool.orders import Visit
+from harness.pool.pool import Pool, unasked
 from harness.record import Observation, Record, Status, cell_name
 from harness.remote.address import run_label
 from harness.remote.publish import Publisher, check_writable
@@ -28,16 +28,10 @@ from harness.settings import Settings
 from harness.store import find_run
 from harness.writer import RunWriter, new_folder
 
-CEILING_SECONDS = 0.2
 QUESTION_SECONDS = 0.02
 LOSSES_MOST = 3
-LARGEST_HEAP = 2**31
 # A cell costs at least this in each replica, and a long call is made about 6 times at 2e10 FLOP/s.
 CELL_SECONDS, FLOPS_PER_SECOND = 0.1, 2e10 / 6
-# The rest is for this process, the page cache, and what grows between two looks.
-GUARD_SHARE = 0.9
-# Twice the rate of the fastest matrix product of the device; looked at again a few times a run.
-IMPOSSIBLE, SECOND_LOOKS = 2.0, 3
 LOSSES = (Status.CRASHED, Status.TIMED_OUT)
 Outcome = tuple[Record, list[list[float]]]
 
@@ -61,15 +55,15 @@ class Session:
         self.finished: set[Case] = set()
         self.began = False
         self.unavailable: dict[str, str] = {}
-        self.ceilings: dict[str, Any] = {}
+        self.ceilings: Ceilings | None = None
         self.crashes: Counter[str] = Counter()
         self.started = time.monotonic()
-        self.fastest, self.second_looks = 0.0, 0
         self.lost: Counter[str] = Counter()
         self.trusted: set[str] = set()
         self.spent_s: defaultdict[str, float] = defaultdict(float)
         check_writable(settings.url)
         self.writer = self._open()
+        self.recorded = set(self.seen)
         self.publisher = Publisher(self.folder, settings.url)
         self.timed_before = self._timed_s()
         self.pool: Pool | None = None
@@ -111,56 +105,22 @@ class Session:
 
     def _start(self) -> None:
         settings = self.settings
-        cores, others = share_cores(settings.threads) if settings.device == "cpu" else ((), ())
-        spec = WorkerSpec(
-            device=settings.device,
-            threads=settings.threads,
-            cores=cores,
-            memory_limit=settings.memory_limit,
-            memory_guard=self._memory_guard(),
-            heap_bytes=self._heap_bytes() if settings.device == "cpu" else 0,
-            extra_backends=settings.extra_backends,
-        )
-        self.pool = make_pool(
-            settings.pool, spec, replicas=settings.replicas, timeout_s=settings.timeout_s
-        )
-        stay_on(others)
+        cells = [cell for cells in self.visits.values() for cell in cells]
+        self.pool = hire(settings, cells)
         device = self.pool.hello()
-        asked = {cell.backend for cells in self.visits.values() for cell in cells}
+        asked = {cell.backend for cell in cells}
         asked |= {question.backend for question in self.questions}
         # No tiny call writes off a backend of the user's own: its cells say what it does.
         asked -= set(map(extra_name, settings.extra_backends))
         self.unavailable = self.pool.probe([name for name in settings.backends if name in asked])
         dtypes = sorted({case.dtype for case in self.visits})
-        self.ceilings = self.pool.ceilings(dtypes, CEILING_SECONDS)
-        self.fastest = max(self.ceilings.get("flops_per_s", {}).values(), default=0.0)
+        self.ceilings = Ceilings(self.pool.ceilings, dtypes)
         self.writer.facts |= {
             "worker": device,
             "unavailable": self.unavailable,
-            "ceilings": self.ceilings,
+            "ceilings": self.ceilings.measured,
         }
         self.writer.save_facts()
-
-    def _memory_guard(self) -> int:
-        """Return the bytes that a worker may take: the limit given, or most of what is free."""
-        from harness.measure.machine import available_memory
-
-        return self.settings.memory_limit or round(GUARD_SHARE * available_memory())
-
-    def _heap_bytes(self) -> int:
-        """Return twice what the largest cell wants, within a quarter of the memory there is."""
-        from harness.attention.backends import BACKENDS
-        from harness.measure.machine import available_memory
-        from harness.measure.refusal import wanted_bytes
-
-        wanted = [
-            wanted_bytes(BACKENDS[cell.backend], case)
-            for case, cells in self.visits.items()
-            for cell in cells
-            if cell.backend in BACKENDS
-        ]
-        room = available_memory() // (4 * self.settings.replicas)
-        return min(2 * max(wanted, default=0), room, LARGEST_HEAP)
 
     def steps(self) -> list[float]:
         """Guess the seconds of each question and each visit of each pass; only ratios count."""
@@ -204,7 +164,7 @@ class Session:
                 self.seen.setdefault(cell_name(name, case), []).append(seen)
         for cell in cells:
             seen_before = self.seen.get(cell.name) or [self._absent(cell.backend)]
-            if cell.name not in self.seen or cell.backend in names:
+            if cell.name not in self.recorded or cell.backend in names:
                 self._record(cell, seen_before)
         self.tell(f"{cells[0].suite} {case.id}")
         self.publisher.tick()
@@ -253,24 +213,9 @@ class Session:
         record, samples = combine(
             cell.case, cell.backend, seen, run=self.folder.name, suite=cell.suite
         )
-        record = with_rate(record, self.ceilings.get("flops_per_s", {}))
-        if self._impossible(record):
-            record = too_fast(record, self.fastest)
-        self.writer.append(record, samples)
-
-    def _impossible(self, record: Record) -> bool:
-        """Whether a call beat every matrix product by far, also those measured now.
-
-        The ceiling was measured in one moment, and neighbours can halve what it saw.
-        """
-        while rate_of(record) > IMPOSSIBLE * self.fastest > 0:
-            if self.second_looks >= SECOND_LOOKS:
-                return True
-            assert self.pool is not None
-            self.second_looks += 1
-            seen = self.pool.ceilings([*self.ceilings["flops_per_s"]], CEILING_SECONDS)
-            self.fastest = max(self.fastest, *seen["flops_per_s"].values())
-        return False
+        assert self.ceilings is not None
+        self.writer.append(self.ceilings.judge(record), samples)
+        self.recorded.add(cell.name)
 
     def conform(self, question: Question) -> Finding:
         """Ask one behaviour of one backend, say whether a fault is known, and write it down.
@@ -318,12 +263,3 @@ class Session:
 def newest_or(name: str) -> str | None:
     """Return None, which means the newest run, for `latest`."""
     return None if name == "latest" else name
-
-
-def stay_on(cores: tuple[int, ...]) -> None:
-    """Keep this process off the workers' cores."""
-    if cores:
-        import os
-
-        with suppress(OSError):
-            os.sched_setaffinity(0, cores)
