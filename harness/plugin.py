@@ -35,6 +35,7 @@ OPTIONS = {
     "memory-limit": ("GIB", "refuse cells that would need more (default: what is free)"),
     "require": ("A,B", "fail if one of these backends is unavailable"),
     "resume": ("RUN", "go on with a run that was cut (latest: the newest)"),
+    "confirm": ("RUN", "measure again what looks slower in a run, in fresh processes"),
     "pool": ("local|inline", "worker processes, or this process for debugging"),
 }
 SESSION: pytest.StashKey[Session] = pytest.StashKey()
@@ -132,8 +133,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         group = cell.case if cell else Question if question_of(item) else "others"
         kept.setdefault(group, []).append(item)
     items[:] = [item for group in kept.values() for item in group]
+    again += unlooked(config, items)
     if again:
         config.hook.pytest_deselected(items=again)
+
+
+def unlooked(config: pytest.Config, items: list[pytest.Item]) -> list[pytest.Item]:
+    """Take what a second look need not measure out of the items, and return it."""
+    look = settings_of(config).look if config.getoption("attn_confirm") else None
+    if look is None:
+        return []
+    wanted = [(item, cell_of(item)) for item in items]
+    items[:] = [item for item, cell in wanted if cell is not None and cell.name in look.cells]
+    return [item for item, cell in wanted if cell is None or cell.name not in look.cells]
 
 
 def cell_of(item: pytest.Item) -> Cell | None:
@@ -258,11 +270,22 @@ def pytest_report_teststatus(
 def pytest_sessionfinish(session: pytest.Session) -> Generator[None]:
     """End the workers and write the tables, also after Ctrl-C."""
     run = session.config.stash.get(SESSION, None)
+    if run is None and session.config.getoption("attn_confirm"):
+        calm_end(session)
     if run is not None:
         session.config.stash[PROGRESS].stop()
         with said_once(said_by(session.config), "results"):
             run.finish()
     return (yield)
+
+
+def calm_end(session: pytest.Session) -> None:
+    """Say that a run needs no second look: pytest calls a run without tests a failure."""
+    if session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
+        session.exitstatus = pytest.ExitCode.OK
+        said_by(session.config)(
+            f"nothing to confirm in {session.config.getoption('attn_confirm')}"
+        )
 
 
 def said_by(config: pytest.Config) -> Callable[[str], object]:

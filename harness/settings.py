@@ -11,6 +11,7 @@ from typing import Any
 from harness.conformance import Question, questions
 from harness.grid import Grid, load_grid
 from harness.remote.address import local_folder, remote_url
+from harness.second_look import SecondLook, second_look
 
 POOLS = ("local", "inline")
 DEFAULT_BASELINE = "naive"
@@ -36,6 +37,7 @@ class Settings:
     pool: str
     threads: int
     resume: str | None = None
+    look: SecondLook | None = None
     url: str | None = None
     seed: int = 0
 
@@ -71,8 +73,13 @@ def resolve(options: Mapping[str, Any]) -> Settings:
     from harness.attention.extra import extra_name
     from harness.pool.orders import default_threads
 
-    device = find_device(options.get("device") or "auto")
-    grid = load_grid(options.get("grid") or ("quick" if device == "cpu" else "standard"))
+    results = options.get("results") or "results"
+    look = second_look(results, options["confirm"]) if options.get("confirm") else None
+    device = find_device(options.get("device") or (str(look.facts["device"]) if look else "auto"))
+    usual = "quick" if device == "cpu" else "standard"
+    grid = load_grid(options.get("grid") or (look.grid if look else usual))
+    if look:
+        look.check(grid)
     extra = _names(options.get("extra_backend"))
     known = known_backends(extra)
     backends = _chosen("backend", _names(options.get("backends")), known)
@@ -99,6 +106,7 @@ def resolve(options: Mapping[str, Any]) -> Settings:
         pool=_chosen("pool", [options.get("pool") or "local"], list(POOLS))[0],
         threads=default_threads(),
         resume=options.get("resume"),
+        look=look,
     )
 
 

@@ -97,7 +97,9 @@ class RunWriter:
                 self.findings[found.backend, found.behaviour] = found
 
     def announce(self) -> None:
-        """Make this the newest run of its folder."""
+        """Make this the newest run of its folder, unless it is an A/A run or a second look."""
+        if self.facts.get("kind") or self.facts.get("confirms"):
+            return
         write_text(self.folder.parent / LATEST, self.folder.name + "\n")
 
     def append(self, record: Record, samples: list[list[float]]) -> None:

@@ -38,6 +38,8 @@ def device_facts(name: str) -> dict[str, Any]:
         "threads": torch.get_num_threads(),
         "cpu_capability": torch.backends.cpu.get_cpu_capability(),
         "matmul_precision": torch.get_float32_matmul_precision(),
+        # Where they are kept, a product of denormal numbers can be 100 times slower on a CPU.
+        "denormals": bool(torch.tensor(1e-310, dtype=torch.float64) * 1 != 0),
     }
     if name != "cpu":
         properties = torch.cuda.get_device_properties(torch.device(name))

@@ -22,13 +22,6 @@ from harness.store import load_run
 from harness.writer import RunWriter, new_folder
 
 
-class NoiseWriter(RunWriter):
-    """Write an A/A run, which never becomes the newest run of its folder."""
-
-    def announce(self) -> None:
-        """Leave it to measurements to be the newest run."""
-
-
 class NoiseSession(Session):
     """Run the cells of an A/A run."""
 
@@ -38,7 +31,7 @@ class NoiseSession(Session):
         facts = run_facts(settings, cells=sum(map(len, self.visits.values())))
         label = run_label(f"{settings.device}-noise-{settings.grid.name}", settings.url)
         folder = new_folder(settings.results, label)
-        return NoiseWriter(folder, facts | {"kind": AA_RUN, "command": command})
+        return RunWriter(folder, facts | {"kind": AA_RUN, "command": command})
 
 
 def noise_settings(options: Mapping[str, Any]) -> Settings:

@@ -74,9 +74,11 @@ class Session:
         names = [cell.name for cells in self.visits.values() for cell in cells]
         facts = run_facts(settings, cells=len(names))
         facts["noise"] = noise_facts(settings.results, facts["fingerprint"], cells=names)
+        if settings.look is not None:
+            facts["confirms"] = settings.look.run
         if settings.resume is None:
-            label = f"{settings.device}-{settings.grid.name}"
-            label = run_label(label, settings.url)
+            kind = "confirm-" if settings.look else ""
+            label = run_label(f"{settings.device}-{kind}{settings.grid.name}", settings.url)
             return RunWriter(new_folder(settings.results, label), facts)
         folder = find_run(settings.results, newest_or(settings.resume))
         self.seen = read_cut_run(folder, facts)
