@@ -7,6 +7,7 @@ import sys
 import typer
 
 from harness.commands.explain import explain
+from harness.commands.export import export
 from harness.commands.machine import backends, doctor, grid
 from harness.commands.runs import claims, report, show_run
 from harness.commands.site import site
@@ -18,7 +19,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (backends, grid, doctor, report, claims, explain, site):
+for command in (backends, grid, doctor, report, claims, explain, export, site):
     app.command()(command)
 app.command("show")(show_run)
 

@@ -16,6 +16,7 @@ PARENT = [
     "harness.pool.session", "harness.pool.pool", "harness.attention.backends",
     "harness.measure.machine", "harness.measure.doctor", "harness.conformance",
     "harness.attention.behaviours", "harness.attention.known", "harness.asking", "harness.example",
+    "harness.commands.export", "harness.export.junit", "harness.export.bencher",
     "harness.report.site.build", "harness.report.site.core", "harness.axes", "harness.faults",
     "harness.intake", "harness.reading",
     "harness.remote.publish", "harness.remote.mirror",

@@ -1,0 +1,1 @@
+"""Export: a run in the file formats of other tools, one module for each format."""

@@ -1,0 +1,1 @@
+"""Site: every run of a results folder as static pages that need neither server nor network."""

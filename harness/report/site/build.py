@@ -1,0 +1,93 @@
+"""Build: a results folder in, a folder of pages out that opens from a disk without a network."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from harness.report.site.chunks import Chunk, chunks, contents
+from harness.report.site.core import FACTS_PER_FILE, core
+from harness.report.site.newest import newest
+from harness.report.site.night import Night, read_nights
+from harness.report.site.pack import script
+from harness.report.site.stack import Stack, stack
+from harness.writer import write_text
+
+PAGE, CHARTS = "index.html", "plotly.min.js"
+DATA, ASSETS = "data", "assets"
+
+
+@dataclass(frozen=True)
+class Built:
+    """Say what was made: the page, how many runs and cells it shows, what was left out."""
+
+    page: Path
+    runs: int
+    cells: int
+    size: int
+    without: list[str]
+
+
+def build_site(results: Path, out: Path) -> Built:
+    """Write the pages of every run under `results` into `out`, over an older site if there is one.
+
+    ValueError if there is no run to show, or if `out` holds something that is not such a site.
+    """
+    _check_folder(out)
+    nights, without = read_nights(results)
+    laid = stack(nights)
+    parts = chunks(laid)
+    scripts = dict(_scripts(nights, laid, parts))
+    scripts["core"] = core(nights, laid, parts=parts, without=without)
+    _clear(out)
+    for name, value in scripts.items():
+        write_text(out / DATA / f"{name}.js", script(name, value))
+    _copy_assets(out)
+    size = sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
+    return Built(out / PAGE, len(nights), laid.cells, size, without)
+
+
+def _scripts(
+    nights: list[Night], laid: Stack, parts: list[Chunk]
+) -> Iterator[tuple[str, dict[str, Any] | list[Any]]]:
+    """Yield the name and the value of each script file but the first one."""
+    for number, part in enumerate(parts):
+        yield f"cells-{number}", contents(laid, part)
+    for start in range(0, len(nights), FACTS_PER_FILE):
+        facts = [night.facts for night in nights[start : start + FACTS_PER_FILE]]
+        yield f"facts-{start // FACTS_PER_FILE}", facts
+    last: dict[str, list[int]] = {}
+    for run, night in enumerate(nights):
+        last.setdefault(night.fingerprint, []).append(run)
+    for group in last.values():
+        before = nights[group[-2]] if len(group) > 1 else None
+        yield f"newest-{group[-1]}", newest(nights[group[-1]], before)
+
+
+def _check_folder(out: Path) -> None:
+    if out.exists() and not out.is_dir():
+        raise ValueError(f"{out} is a file: choose a folder to write the site into")
+    ours = (out / DATA / "core.js").is_file()
+    if out.is_dir() and any(out.iterdir()) and not ours:
+        raise ValueError(f"{out} holds something else than a site: choose a new or empty folder")
+
+
+def _clear(out: Path) -> None:
+    """Make the folders, and remove the data of an older site, which may have had more files."""
+    for name in (DATA, ASSETS):
+        (out / name).mkdir(parents=True, exist_ok=True)
+    for path in (out / DATA).glob("*.js"):
+        path.unlink()
+
+
+def _copy_assets(out: Path) -> None:
+    """Put page, styles and scripts beside the data, the charting library with them."""
+    from plotly.offline import get_plotlyjs
+
+    for asset in files("harness.report.site").joinpath(ASSETS).iterdir():
+        place = out if asset.name == PAGE else out / ASSETS
+        write_text(place / asset.name, asset.read_text(encoding="utf-8"))
+    write_text(out / ASSETS / CHARTS, get_plotlyjs())
