@@ -6,8 +6,10 @@ import sys
 
 import typer
 
+from harness.commands.compare import compare
 from harness.commands.explain import explain
 from harness.commands.export import export
+from harness.commands.history import history
 from harness.commands.machine import backends, doctor, grid
 from harness.commands.runs import claims, report, show_run
 from harness.commands.site import site
@@ -19,7 +21,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (backends, grid, doctor, report, claims, explain, export, site):
+for command in (backends, grid, doctor, report, claims, explain, compare, history, export, site):
     app.command()(command)
 app.command("show")(show_run)
 

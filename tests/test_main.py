@@ -57,7 +57,8 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_every_command_has_help_with_an_example() -> None:
     listed = attnbench("--help").stdout
-    for name in ("explain", "backends", "grid", "doctor", "report", "claims", "show", "site", "export"):
+    names = "explain backends grid doctor report claims show export site compare history"
+    for name in names.split():
         assert name in listed
         assert "Example: attnbench" in attnbench(name, "--help").stdout, name
 

@@ -174,7 +174,7 @@ class Checker:
         """Return the oracle of all rows, or one of other rows, made once."""
         length = self.visit.case.length_query
         some = isinstance(self.oracle, Oracle) and len(self.oracle.rows) < length
-        if some and self.late_oracle is None:
+        if some and self.visit.case.work == "attention" and self.late_oracle is None:
             rows = checked_rows(length, seed=secrets.randbits(32))
             with self.spending.on("oracle"):
                 self.late_oracle = Oracle(self.inputs, rows=rows)
