@@ -129,9 +129,10 @@ def read_and_judge(folder: Path) -> tuple[float, float]:
     """Return processor seconds and the peak in GB of `history` in a process of its own."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
     code = (
-        "import resource, sys; from pathlib import Path; from harness.tracking import track;"
+        "import sys; from pathlib import Path; from harness.pool.facts import peak_rss;"
+        "from harness.tracking import track;"
         "made = track(Path(sys.argv[1])); assert len(made.judgement.cells) == 500;"
-        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6)"
+        "print(peak_rss() / 1e9)"
     )
     done = subprocess.run(
         [sys.executable, "-c", code, str(folder)], cwd=ROOT, capture_output=True, text=True

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from harness.measure.machine import facts, fingerprint
 from harness.remote.messages import redact
 from harness.resume import grid_digest
 from harness.settings import Settings
+
+STATUS = Path("/proc/self/status")
 
 
 def run_facts(settings: Settings, *, cells: int) -> dict[str, Any]:
@@ -38,10 +42,12 @@ def now() -> str:
 
 
 def peak_rss() -> int | None:
-    """Return the most memory that this process has held, in bytes; None where nobody tells."""
+    """Return the most memory that this process has held, in bytes; None where nobody tells.
+
+    Linux hands `ru_maxrss` down to children: a process started by a big one would seem big.
+    """
     try:
-        import resource
-    except ImportError:
+        found = re.search(r"^VmHWM:\s*(\d+) kB", STATUS.read_text(), re.MULTILINE)
+    except OSError:
         return None
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return most if sys.platform == "darwin" else most * 1024
+    return int(found[1]) * 1024 if found else None

@@ -6,7 +6,7 @@ from typing import Any
 from harness.analysis.claims import judge
 from harness.analysis.verdict import INCONCLUSIVE, SUPPORTED, Verdict
 from harness.report.view import make_view
-from harness.store import Run
+from harness.store import Run, make_samples
 from tests.analysis.tables import sweep, table_of
 
 # Above 2, where only a power of T fits: a polynomial's exponent at the largest T is 2 at most.
@@ -28,7 +28,7 @@ def test_a_noisy_machine_leaves_open_what_close_medians_would_settle() -> None:
 def test_a_report_fits_with_the_same_noise() -> None:
     widths = []
     for facts in ({}, NOISE):
-        [fit] = make_view(Run(Path("made"), facts, table_of(RECORDS), table_of([]))).fits
+        [fit] = make_view(Run(Path("made"), facts, table_of(RECORDS), make_samples([]))).fits
         assert fit.time is not None
         assert fit.time.low is not None
         assert fit.time.high is not None
