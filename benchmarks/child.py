@@ -14,29 +14,25 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.cells import Call, awaited, by_case, ready_call, start_torch
-from benchmarks.outcome import Interval, Outcome, outcome, quartiles
+from benchmarks.cells import Call, by_case, ready_call, start_torch
+from benchmarks.outcome import Outcome, outcome, quartiles
+from benchmarks.references import Found, hot, turns
 
 # As in the engine: no cap that a converging cell would reach.
 ENGINE_CAP_S = 10.0
-BLOCK_S = 1e-3
-LEAST_REFERENCE = 9
-Found = tuple[list[float], float, Interval | None]
 
 
 def main() -> None:
     """Carry out the order given as the only argument."""
     order = json.loads(sys.argv[1])
-    tool = TOOLS[order["tool"]]
+    measure = TOGETHER.get(order["tool"], one_by_one)
     start_torch(order["device"], order["threads"])
-    measure = engine if tool is None else one_by_one
     Path(order["answer"]).write_text(json.dumps(measure(order)), encoding="utf-8")
 
 
 def one_by_one(order: dict[str, Any]) -> list[Outcome]:
     """Measure each cell by itself, in the order given."""
     tool = TOOLS[order["tool"]]
-    assert tool is not None
     return [one(name, tool, setting, order=order) for name, setting in order["settings"].items()]
 
 
@@ -82,29 +78,6 @@ def do_bench(call: Call, setting: float, order: dict[str, Any]) -> Found:
     return samples, float(middle), (float(low), float(high))
 
 
-def reference(call: Call, setting: float, order: dict[str, Any]) -> Found:
-    """Take blocks of at least 1 ms for `setting` seconds with nothing but the host's clock."""
-    call = awaited(call, order["device"])
-    calls, spent = 1, 0.0
-    for _ in range(3):
-        call()
-    while (spent := block(call, calls)) < BLOCK_S:
-        calls = max(calls + 1, int(calls * BLOCK_S / spent) + 1)
-    samples: list[float] = []
-    end = time.perf_counter() + setting
-    while time.perf_counter() < end or len(samples) < LEAST_REFERENCE:
-        samples.append(block(call, calls) / calls)
-    return samples, float(np.median(samples)), None
-
-
-def block(call: Call, calls: int) -> float:
-    """Return the seconds of that many calls."""
-    start = time.perf_counter()
-    for _ in range(calls):
-        call()
-    return time.perf_counter() - start
-
-
 def engine(order: dict[str, Any]) -> list[Outcome]:
     """Time the cells with this project's rounds, all backends of a case together."""
     found = []
@@ -136,15 +109,18 @@ def from_rounds(name: str, seen: Any, *, shared: float) -> Outcome:
     return outcome(name, [seen.samples_s], estimate_s=middle, stated_s=None, measure_s=spent)
 
 
-# None takes all cells at once.
-TOOLS: dict[str, Callable[..., Found] | None] = {
-    "engine": None,
+TOOLS: dict[str, Callable[..., Found]] = {
     "torch-blocked": blocked,
     "torch-adaptive": adaptive,
     "do_bench": do_bench,
-    "reference": reference,
+    "reference": hot,
     # Device times with a cold cache are another quantity than the host's: its own long run.
     "device-reference": do_bench,
+}
+# What takes the cells of a case at once.
+TOGETHER: dict[str, Callable[[dict[str, Any]], list[Outcome]]] = {
+    "engine": engine,
+    "turns": turns,
 }
 
 if __name__ == "__main__":

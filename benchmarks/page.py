@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from scipy.stats import binomtest
 
+from benchmarks import truth_tables
 from benchmarks.costs import Data, costs, defaults
-from benchmarks.truth import reference_spread, truths
+from benchmarks.markdown import share, table
+from benchmarks.truth import truths
 from benchmarks.verdict import default_sentence, sentences
 
-LEAST_REFERENCES = 10
 TEXT = Path(__file__).with_name("page.md").read_text(encoding="utf-8")
 
 
 def page(data: Data) -> str:
     """Write the page of one measurement."""
     cost, true = costs(data), truths(data)
-    processes, spread = reference_spread(data)
-    few = "" if processes >= LEAST_REFERENCES else f"Only {processes} processes gave the truth."
     found = defaults(data)
     said = [*sentences(cost, true), default_sentence(cost, found, len(data["cells"]))]
     return TEXT.format(
@@ -30,14 +27,15 @@ def page(data: Data) -> str:
         target=data["target"],
         command=data["command"],
         when=when(data),
-        warning=" ".join(filter(None, (data["remark"], few))),
+        warning=" ".join(filter(None, (data["remark"], truth_tables.few(data)))),
         failures="".join(f"- `{name}` failed: {why}\n" for name, why in data["failures"].items()),
         verdict="\n".join(f"- {sentence}" for sentence in said),
         costs=cost_table(cost, data),
-        truths=truth_table(true, data),
+        stated=truth_tables.stated_table(true, data),
+        samples=truth_tables.samples_table(true),
+        turns=truth_tables.turns_table(data),
+        references=truth_tables.lengths_of_reference(data),
         defaults=default_table(found, data),
-        references=processes,
-        spread=spread,
         lengths=lengths(data),
     )
 
@@ -77,21 +75,6 @@ def cost_table(cost: pd.DataFrame, data: Data) -> str:
     return table(["tool", "knob", "measuring s", "with start s", "search s", "reached"], rows)
 
 
-def truth_table(true: pd.DataFrame, data: Data) -> str:
-    """Show how often each tool's intervals hold the reference."""
-    rows = [
-        [
-            str(name),
-            data["tools"][name]["states"],
-            *(held(row, kind) for kind in ("stated", "median", "joined")),
-            f"{row['error']:.1%}, {row['error_90']:.1%}",
-        ]
-        for name, row in true.iterrows()
-    ]
-    heads = ["tool", "states", "stated holds", "of the median", "three joined", "error 50 %, 90 %"]
-    return table(heads, rows)
-
-
 def default_table(found: pd.DataFrame, data: Data) -> str:
     """Show what each tool does when nobody tells it anything."""
     rows = [
@@ -119,25 +102,3 @@ def default_table(found: pd.DataFrame, data: Data) -> str:
 def setting(tool: dict[str, Any]) -> str:
     """Name a tool's default."""
     return f"{tool['knob'] or 'cap_s'} {tool['default']:g}"
-
-
-def held(row: pd.Series[Any], kind: str) -> str:
-    """Show a share of intervals and their width, or - where there is none."""
-    if not row[f"{kind}_of"]:
-        return "-"
-    return f"{share(row[f'{kind}_held'], row[f'{kind}_of'])} ±{row[f'{kind}_width']:.1%}"
-
-
-def share(part: float, whole: float) -> str:
-    """Show a count, its share and the exact 95 % interval of the share."""
-    low, high = binomtest(int(part), int(whole)).proportion_ci(0.95, method="exact")
-    return f"{part:.0f}/{whole:.0f} \\[{low:.0%}, {high:.0%}\\]"
-
-
-def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Write a Markdown table, figures to the right."""
-    if not rows:
-        return "Not measured."
-    sides = ["---", "---", *["---:"] * (len(heads) - 2)]
-    lines = [heads, sides, *rows]
-    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)

@@ -34,7 +34,8 @@ from harness.pool.orders import default_threads  # noqa: E402
 from harness.settings import find_device  # noqa: E402
 
 PACKAGES = ("torch", "pytest-benchmark", "pyperf", "triton")
-BUSY_LOAD = 0.5
+BUSY_SHARE = 0.5  # of the cores
+BUSY = "**The machine was busy before the start: read nothing into these figures.**"
 
 
 def main(
@@ -108,17 +109,15 @@ def chosen_tools(names: str, known: list[Tool]) -> list[Tool]:
 
 def facts(plan: Plan, *, started: datetime, load: tuple[float, float]) -> dict[str, Any]:
     """Return everything that the page needs."""
-    busy = load[0] > BUSY_LOAD
+    machine = machine_facts(threads=plan.place.threads)
     return {
         "started": started.isoformat(timespec="minutes"),
         "wall_s": time.monotonic() - plan.began,
-        "machine": fingerprint(
-            machine_facts(threads=plan.place.threads), device=plan.place.device
-        ),
+        "machine": fingerprint(machine, device=plan.place.device),
         "device": plan.place.device,
         "threads": plan.place.threads,
         "load": load,
-        "remark": "**The machine was busy: read nothing into these figures.**" if busy else "",
+        "remark": remark(load[0], machine["cores"]),
         "command": " ".join(["python", "benchmarks/peers.py", *sys.argv[1:]]),
         "target": plan.target,
         "cells": plan.cells,
@@ -128,6 +127,11 @@ def facts(plan: Plan, *, started: datetime, load: tuple[float, float]) -> dict[s
         "versions": {name: found for name in PACKAGES if (found := found_version(name))},
         "rows": plan.rows,
     }
+
+
+def remark(before: float, cores: int) -> str:
+    """Warn of other work by the load before the run: what comes after is the run's own."""
+    return BUSY if before > BUSY_SHARE * cores else ""
 
 
 def found_version(name: str) -> str | None:

@@ -9,9 +9,12 @@ from functools import partial
 from benchmarks.outcome import Outcome, merged, reaches
 from benchmarks.runner import Answer, Place, Settings, run_child, run_pyperf, run_pytest
 from benchmarks.session import run_session
+from harness.grid import load_grid
 
 REPLICAS = 3
 QUARTILES = "quartiles of the samples"
+# The grid whose cap is the session's default.
+SESSION_GRID = "quick"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,10 +92,9 @@ def tools_for(device: str) -> list[Tool]:
     timer = partial(Tool, states=QUARTILES, knob="min_run_time")
     known = [
         Tool(name="engine", states="95 % interval", run=run_engine, parts=True, clock=chip),
-        # By default: the cap of the grid `quick`.
         Tool(
             name="session", states="95 % interval", run=run_session, parts=True, clock=chip,
-            default=0.06, every=3,
+            default=load_grid(SESSION_GRID).cap_s, every=3,
         ),
         Tool(
             name="pytest-benchmark", states=QUARTILES, run=plain_pytest,

@@ -1,4 +1,4 @@
-"""Truth: from the raw rows, how often each tool's intervals hold the long reference; pure."""
+"""Truth: from the raw rows, how often each tool's intervals hold the long references; pure."""
 
 from __future__ import annotations
 
@@ -13,55 +13,96 @@ from harness.analysis.statistics import median_interval
 
 OURS = ("engine", "session")
 JOINED = 3
+# What may be asked of a call: how long after itself, and how long after others.
+KINDS = ("hot", "turns")
+# The long run of each kind and clock. Triton's flushes the cache, whoever had it before.
+LONG = {
+    ("hot", "host"): "reference",
+    ("turns", "host"): "turns",
+    ("hot", "device"): "device-reference",
+}
 Reference = dict[str, tuple[float, float, float]]
 
 
-def references(data: Data, clock: str) -> Reference:
-    """Map each cell to (median of the process medians, low, high) of the long reference run.
+def references(data: Data, kind: str, clock: str = "host") -> Reference:
+    """Map each cell to (median of the process medians, low, high) of a long run.
 
     The interval is the order-statistic one over processes: below 6 it is their whole range.
+    Empty where there was no such run.
     """
-    name = "reference" if clock == "host" else "device-reference"
+    return {
+        cell: (float(np.median(seen)), *median_interval(seen))
+        for cell, seen in process_medians(data, kind, clock).items()
+    }
+
+
+def process_medians(data: Data, kind: str, clock: str = "host") -> dict[str, list[float]]:
+    """Map each cell to the seconds of a call in each process of a long run, in their order."""
     seen: dict[str, list[float]] = {}
-    for one in outcomes(rows_of(data, name, "reference")):
+    for one in outcomes(rows_of(data, LONG.get((kind, clock), ""), "reference")):
         seen.setdefault(one["cell"], []).append(one["pooled"]["median_s"])
-    return {cell: (float(np.median(each)), *median_interval(each)) for cell, each in seen.items()}
+    return seen
 
 
-def reference_spread(data: Data) -> tuple[int, float]:
+def reference_spread(data: Data, kind: str) -> tuple[int, float]:
     """Return (processes, the reference's own relative half-width, median over the cells)."""
-    known = references(data, "host")
+    known = references(data, kind)
     widths = [(high - low) / 2 / middle for middle, low, high in known.values()]
-    processes = len(rows_of(data, "reference", "reference"))
+    processes = len(rows_of(data, LONG[kind, "host"], "reference"))
     return processes, float(np.median(widths)) if widths else float("nan")
 
 
-def truths(data: Data) -> pd.DataFrame:
-    """Return a row per tool: how often its intervals hold the reference, how wide they are.
+def own_kind(data: Data, tool: str) -> str:
+    """Return what a tool claims to measure: ours a call among others, a peer one after itself.
 
+    Where the long run in turns is missing, hot is all there is.
+    """
+    clock = data["tools"][tool]["clock"]
+    return "turns" if tool in OURS and references(data, "turns", clock) else "hot"
+
+
+def truths(data: Data) -> pd.DataFrame:
+    """Return a row per tool: how often its intervals hold each reference, how wide they are.
+
+    Columns start with the kind, as `hot_stated_held`; `own` is the kind to judge the tool by.
     `stated` is the tool's own interval, `median` the order-statistic one of all its samples,
-    `joined` what three of its runs give by the engine's rule; `error` is the distance of the
-    estimate from the reference, relative to it, its median and its 90 % quantile.
+    `joined` what three of its runs give by the engine's rule; `bias` is the median of
+    estimate / reference - 1, `error` that of its size, and `error_90` its 90 % quantile.
     """
     return pd.DataFrame(
         {tool: truth(data, tool) for tool in data["tools"] if rows_of(data, tool, "repeat")}
     ).T
 
 
-def truth(data: Data, tool: str) -> dict[str, float]:
+def truth(data: Data, tool: str) -> dict[str, Any]:
     """Return one row of `truths`."""
-    known = references(data, data["tools"][tool]["clock"])
+    columns = {
+        f"{kind}_{name}": value
+        for kind in KINDS
+        for name, value in against(data, tool, kind=kind).items()
+    }
+    return {"own": own_kind(data, tool), **columns}
+
+
+def against(data: Data, tool: str, *, kind: str) -> dict[str, float]:
+    """Hold a tool against one reference."""
+    known = references(data, kind, data["tools"][tool]["clock"])
     found = [one for one in outcomes(rows_of(data, tool, "repeat")) if one["cell"] in known]
     joined = [] if tool in OURS else threes(found)
-    errors = [abs(one["estimate_s"] / known[one["cell"]][0] - 1) for one in found]
-    middle, most = np.quantile(errors, [0.5, 0.9]) if errors else (np.nan, np.nan)
     return {
         **coverage("stated", [(one["cell"], one["stated_s"]) for one in found], known),
         **coverage("median", [(one["cell"], ends(one["pooled"])) for one in found], known),
         **coverage("joined", [(one["cell"], one["stated_s"]) for one in joined], known),
-        "error": float(middle),
-        "error_90": float(most),
+        **errors([one["estimate_s"] / known[one["cell"]][0] - 1 for one in found]),
     }
+
+
+def errors(apart: list[float]) -> dict[str, float]:
+    """Sum up the relative distances of estimates from the reference; NaN where there are none."""
+    if not apart:
+        return dict.fromkeys(("bias", "error", "error_90"), float("nan"))
+    middle, most = np.quantile(np.abs(apart), [0.5, 0.9])
+    return {"bias": float(np.median(apart)), "error": float(middle), "error_90": float(most)}
 
 
 def ends(pooled: dict[str, float] | None) -> tuple[float, float] | None:

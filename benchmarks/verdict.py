@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pandas as pd
 
-from benchmarks.truth import JOINED, OURS
+from benchmarks.truth import JOINED, KINDS, OURS
 
 TARGET = 0.5
 # A setting found by doubling got there once; to count it must get there in most later runs.
 MOST_RUNS = 0.8
+NAMES = {"hot": "hot", "turns": "in turns"}
 
 
 def best_peer(costs: pd.DataFrame, column: str) -> str | None:
@@ -65,15 +67,41 @@ def default_sentence(costs: pd.DataFrame, found: pd.DataFrame, cells: int) -> st
 
 
 def coverage_sentence(truths: pd.DataFrame) -> str:
-    """Compare the share of the engine's intervals that hold the reference with the best peer's."""
-    shares = truths["stated_held"].astype(float) / truths["stated_of"].astype(float)
+    """Compare the share of the engine's intervals that hold the reference with the best peer's.
+
+    Each is held against what it measures; the share of the other reference is in brackets.
+    """
+    shares = pd.Series({name: own_share(row) for name, row in truths.iterrows()}, dtype=float)
     peers = shares.drop(index=[name for name in OURS if name in shares.index]).dropna()
     if peers.empty or pd.isna(shares.get("engine")):
         return "Coverage: nothing to compare."
     best, ours = str(peers.idxmax()), shares["engine"]
     met = "met" if ours >= peers[best] else "missed"
-    width, other = truths["stated_width"].astype(float)[["engine", best]]
+    engine, peer = (covered(truths.loc[[name]].iloc[0]) for name in ("engine", best))
     return (
-        f"Coverage of the stated interval: {ours:.0%} at ±{width:.1%} against "
-        f"{peers[best]:.0%} at ±{other:.1%} of {best}; target, the best: **{met}**."
+        f"Coverage of the stated interval, each held against what it measures: "
+        f"{engine} against {peer} of {best}; target, the best: **{met}**."
+    )
+
+
+def own_share(row: pd.Series[Any]) -> float:
+    """Return the share of a tool's stated intervals that hold its own reference; NaN if none."""
+    return share_of(row, row["own"])
+
+
+def share_of(row: pd.Series[Any], kind: str) -> float:
+    """Return the share of a tool's stated intervals that hold one reference; NaN if none."""
+    intervals = row[f"{kind}_stated_of"]
+    return float(row[f"{kind}_stated_held"] / intervals) if intervals else float("nan")
+
+
+def covered(row: pd.Series[Any]) -> str:
+    """Write both shares of a tool, its own first."""
+    own = str(row["own"])
+    [other] = [kind for kind in KINDS if kind != own]
+    share = share_of(row, other)
+    beside = "not measured" if pd.isna(share) else f"{share:.0%}"
+    return (
+        f"{own_share(row):.0%} {NAMES[own]} ({NAMES[other]}: {beside}) "
+        f"at ±{row[f'{own}_stated_width']:.1%}"
     )

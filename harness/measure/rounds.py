@@ -113,7 +113,7 @@ def _each(
 
 def _rounds(entrant: Entrant, *, busy: bool) -> Rounds:
     paced = entrant.paced
-    calls = len(paced.samples_s) * paced.calls
+    calls = len(paced.samples_s) * (paced.calls + paced.warmed)
     return Rounds(
         samples_s=tuple(paced.samples_s),
         calls_per_sample=paced.calls,

@@ -27,12 +27,22 @@ def facts(*tools: str) -> dict[str, Any]:
     return {tool: dict(known) for tool in tools}
 
 
-def measured(*rows: Any, tools: tuple[str, ...]) -> dict[str, Any]:
-    """A whole measurement of two cells, of which the truth is 1 s and 2 s."""
-    truth = [
-        row("reference", found("one", 1.0 + drift), found("two", 2.0 + drift), stage="reference")
-        for drift in (-0.01, 0.0, 0.01)
+def long_run(name: str, *, times: float = 1.0, drifts: Any = (-0.01, 0.0, 0.01)) -> list[Any]:
+    """A reference of some processes, in which the cells take that many times 1 s and 2 s."""
+    return [
+        row(
+            name,
+            found("one", times * (1.0 + drift)),
+            found("two", times * (2.0 + drift)),
+            stage="reference",
+        )
+        for drift in drifts
     ]
+
+
+def measured(*rows: Any, tools: tuple[str, ...], turns: float | None = None) -> dict[str, Any]:
+    """A whole measurement of two cells: hot 1 s and 2 s, and `turns` times that in turns."""
+    truth = long_run("reference") + (long_run("turns", times=turns) if turns else [])
     return {
         "rows": [*truth, *rows],
         "tools": facts(*tools),

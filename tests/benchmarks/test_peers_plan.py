@@ -1,6 +1,8 @@
 import json
 import subprocess
 import sys
+import tomllib
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -66,9 +68,10 @@ def test_rounds_run_at_the_settings_found_and_keep_the_reference_between(make_pl
     plan.measure(2)
     stages = [(row["tool"], row["stage"]) for row in plan.rows]
     assert stages == [
-        ("fake", "tune"), ("fake", "tune"), ("reference", "reference"), ("fake", "default"),
-        ("fake", "repeat"), ("reference", "reference"), ("fake", "repeat"),
-        ("reference", "reference"),
+        ("fake", "tune"), ("fake", "tune"), ("reference", "reference"), ("turns", "reference"),
+        ("fake", "default"),
+        ("fake", "repeat"), ("turns", "reference"), ("reference", "reference"),
+        ("fake", "repeat"), ("reference", "reference"), ("turns", "reference"),
     ]  # fmt: skip
     assert asked[2:] == [{"one": 3.0}, {"one": 2.0}, {"one": 2.0}]
 
@@ -160,7 +163,7 @@ def test_the_session_asks_for_the_same_cells(tmp_path: Path) -> None:
     assert (grid.target, grid.cap_s, grid.replicas, grid.redo) == (0.02, 0.06, 3, 0)
 
 
-@pytest.mark.parametrize("tool", ["engine", "torch-adaptive"])
+@pytest.mark.parametrize("tool", ["engine", "torch-adaptive", "reference", "turns"])
 def test_a_child_measures_a_real_cell(tool: str, tmp_path: Path) -> None:
     [name] = first_cells(1, "cpu")
     place = Place(device="cpu", threads=1, folder=tmp_path)
@@ -186,6 +189,36 @@ def test_a_tool_that_fails_is_named_with_its_last_words(tmp_path: Path) -> None:
         run_child(place, "nonsense", settings={})
 
 
+@pytest.mark.parametrize(
+    ("load", "cores", "said"),
+    [(0.9, 2, ""), (1.1, 2, peers.BUSY), (1.1, 8, ""), (4.1, 8, peers.BUSY)],
+)
+def test_what_was_busy_before_is_more_than_half_the_cores(
+    load: float, cores: int, said: str
+) -> None:
+    assert peers.remark(load, cores) == said
+
+
+@pytest.mark.parametrize("after", [0.0, 64.0])
+def test_the_load_of_the_run_itself_is_not_held_against_it(make_plan: Any, after: float) -> None:
+    plan = make_plan(fake({}, []), ["one"])
+    known = peers.facts(plan, started=datetime.now(UTC), load=(0.0, after))
+    assert (known["remark"], known["load"]) == ("", (0.0, after))
+    assert peers.facts(plan, started=datetime.now(UTC), load=(1e4, after))["remark"] == peers.BUSY
+
+
+def test_the_session_comes_with_the_cap_of_the_grid_quick() -> None:
+    [session] = [tool for tool in tools_for("cpu") if tool.name == "session"]
+    text = (ROOT / "suites" / "grids" / "quick.toml").read_text()
+    assert session.default == tomllib.loads(text)["cap_s"]
+
+
+def test_a_gpu_has_no_run_in_turns_by_the_clock_of_its_device(make_plan: Any) -> None:
+    plan = make_plan(fake({}, [], clock="device"), ["one"])
+    plan.refer_if(True)
+    assert [row["tool"] for row in plan.rows] == ["device-reference"]
+
+
 def command(*options: str) -> subprocess.CompletedProcess[str]:
     script = str(ROOT / "benchmarks" / "peers.py")
     return subprocess.run([sys.executable, script, *options], capture_output=True, text=True)
@@ -208,7 +241,7 @@ def test_a_wrong_option_is_one_line(options: list[str], line: str, tmp_path: Pat
 
 def test_the_page_can_be_written_again_from_the_raw_results(tmp_path: Path) -> None:
     raw, out = tmp_path / "raw.json", tmp_path / "docs" / "page.md"
-    raw.write_text(json.dumps(measured(tools=("engine",))))
+    raw.write_text(json.dumps(measured(tools=("engine",))))  # as before there was `turns`
     done = command("--again", "--raw", str(raw), "--out", str(out))
     assert done.returncode == 0, done.stderr
     assert out.read_text().startswith("# What measuring costs")

@@ -11,8 +11,8 @@ BOTH = ("engine", "peer")
 
 def test_the_truth_is_the_median_over_processes() -> None:
     data = measured(tools=())
-    assert references(data, "host")["one"] == pytest.approx((1.0, 0.99, 1.01))
-    processes, spread = reference_spread(data)
+    assert references(data, "hot")["one"] == pytest.approx((1.0, 0.99, 1.01))
+    processes, spread = reference_spread(data, "hot")
     assert (processes, spread) == (3, pytest.approx(0.0075))  # 1 % of the one, 0.5 % of the other
 
 
@@ -47,22 +47,22 @@ def test_only_intervals_that_hold_the_truth_count() -> None:
         row("peer", found("one", 1.04, spread=0.1), found("two", 2.0, spread=0.01)),
     ]
     true = truths(measured(*runs, tools=("peer",))).loc["peer"]
-    assert (true["stated_held"], true["stated_of"]) == (3, 4)
-    assert true["stated_width"] == pytest.approx((0.05 + 0.005) / 2, rel=0.05)
-    assert true["error"] == pytest.approx(0.005)
+    assert (true["hot_stated_held"], true["hot_stated_of"]) == (3, 4)
+    assert true["hot_stated_width"] == pytest.approx((0.05 + 0.005) / 2, rel=0.05)
+    assert true["hot_error"] == pytest.approx(0.005)
 
 
 def test_an_interval_beside_the_truth_on_either_side_does_not_hold_it() -> None:
     runs = row("peer", found("one", 0.9, spread=0.01), found("two", 2.2, spread=0.01))
     true = truths(measured(runs, tools=("peer",))).loc["peer"]
-    assert (true["stated_held"], true["median_held"]) == (0, 0)
+    assert (true["hot_stated_held"], true["hot_median_held"]) == (0, 0)
 
 
 def test_three_runs_joined_cover_the_spread_between_processes() -> None:
     runs = [row("peer", found("one", middle, spread=0.001)) for middle in (0.97, 1.02, 1.03)]
     true = truths(measured(*runs, tools=("peer",))).loc["peer"]
-    assert (true["stated_held"], true["stated_of"]) == (0, 3)
-    assert (true["joined_held"], true["joined_of"]) == (1, 1)
+    assert (true["hot_stated_held"], true["hot_stated_of"]) == (0, 3)
+    assert (true["hot_joined_held"], true["hot_joined_of"]) == (1, 1)
 
 
 def test_a_cheap_peer_that_seldom_gets_there_is_not_the_best() -> None:
@@ -88,7 +88,8 @@ def test_the_best_coverage_is_named_with_its_width() -> None:
     theirs = row("peer", found("one", 1.0, spread=0.4), found("two", 2.0, spread=0.4))
     data = measured(ours, theirs, tools=BOTH)
     *_, last = sentences(costs(data), truths(data))
-    assert "50% at ±5.5% against 100% at ±20.0% of peer" in last
+    assert "50% hot (in turns: not measured) at ±5.5% against 100% hot" in last
+    assert "at ±20.0% of peer" in last
     assert "**missed**" in last
 
 

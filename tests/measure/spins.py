@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable
 from statistics import median
 
-from harness.measure.clock import CpuClock
+from harness.measure.clock import WARMED_NS, CpuClock
 from harness.measure.rounds import Rounds, measure_rounds
 
 KNOWN_NS = (50_000, 200_000, 1_000_000, 5_000_000, 50_000_000)
@@ -49,12 +49,20 @@ def spin_errors(lengths: Iterable[int], seed: int) -> dict[int, float]:
     calls = {str(ns): spin(ns, took[ns]) for ns in took}
     seen = measure_rounds(calls, CpuClock(), target=0.01, cap_s=0.3, seed=seed)
     return {
-        ns: median(seen[str(ns)].samples_s) / true_s(took[ns], seen[str(ns)]) - 1 for ns in took
+        ns: median(seen[str(ns)].samples_s)
+        / true_s(took[ns], seen[str(ns)], untimed=ns < WARMED_NS)
+        - 1
+        for ns in took
     }
 
 
-def true_s(took: list[int], seen: Rounds) -> float:
-    """Return the median that the samples should have, in seconds per call."""
+def true_s(took: list[int], seen: Rounds, *, untimed: int) -> float:
+    """Return the median that the samples should have, in seconds per call.
+
+    Each sample comes after so many `untimed` calls.
+    """
     count, size = len(seen.samples_s), seen.calls_per_sample
-    timed = took[-count * size :]
-    return median(sum(timed[at * size : (at + 1) * size]) / size for at in range(count)) / 1e9
+    whole = size + untimed
+    made = took[-count * whole :]
+    blocks = [made[at * whole + untimed : (at + 1) * whole] for at in range(count)]
+    return median(sum(block) / size for block in blocks) / 1e9

@@ -76,7 +76,7 @@ def test_twins_are_told_apart_if_and_only_if_they_differ(
 def test_three_loose_processes_miss_some_but_make_nothing_up() -> None:
     """The quick grid's settings: 2 % and three processes leave many orders open."""
     seen = told_apart(replicas=3, target=0.02)
-    assert 0.4 * seen.trials < seen.slower < 0.7 * seen.trials
+    assert 0.7 * seen.trials < seen.slower < 0.95 * seen.trials
     assert seen.equal <= 0.05 * seen.trials
 
 
