@@ -15,16 +15,14 @@ from typing import Protocol
 Call = Callable[[], object]
 Nanoseconds = Callable[[], int]
 
-# A block of calls lasts this long, so that one timer tick (about 5 us) is 0.5 % of it; a call that
-# long is a sample of its own.
-BLOCK_NS = 1_000_000
-# A shorter call is made once more, untimed, right before each sample. After other backends a call
-# finds cold caches: 50 us more, which is 30 to 50 % of tiled at T=64 and 3 to 6 % of a call of 1 ms
-# (measured), and how cold they are depends on who else is still in the rounds.
-WARMED_NS = 10_000_000
+# A call this long is a sample of its own; shorter ones are timed in blocks that last as long, each
+# after one untimed call: after other backends a call finds cold caches and takes 50 us more, which
+# is 30 to 50 % of tiled at T=64 and 3 to 6 % of a call of 1 ms (measured), and how cold they are
+# depends on who else is still in the rounds. Of a call of 5 ms it is 1 %.
+BLOCK_NS = 5_000_000
 WARM_UP_CALLS = 3
 WARM_UP_NS = 25_000_000
-SETTLE_BLOCKS = 3
+ENOUGH = 0.9  # Of a block: growing it once more costs as much as what it would add.
 MOST_CALLS = 1_000_000  # No call takes under 1 ns.
 
 
@@ -92,7 +90,7 @@ def timed_call(call: Call, wait: Callable[[], None] = wait_for_nothing) -> tuple
 
 
 class CpuClock:
-    """The host's monotonic clock: a sample is one call of 1 ms or more, else a block of 1 ms.
+    """The host's monotonic clock: a sample is one call of 5 ms or more, else a block of 5 ms.
 
     Times are those of a call after itself, with its caches warm. The result of a call is dropped
     inside the timed span, so freeing it counts.
@@ -104,7 +102,7 @@ class CpuClock:
         self.now = now
 
     def calibrate(self, call: Call, *, first_s: float = 0.0) -> Paced:
-        """Warm up, then grow the block until the fastest of three lasts 1 ms.
+        """Warm up, then grow the block until it lasts 5 ms.
 
         A first use of 25 ms was warm-up enough, unless it was long for being the first only: the
         next call tells, and if it is as long it is the first sample.
@@ -115,11 +113,11 @@ class CpuClock:
             if paced.samples_s[0] * 1e9 >= WARM_UP_NS:
                 return paced
         fastest = warm_up(call, self.now)
-        paced = Paced(call, warmed=fastest < WARMED_NS)
-        if fastest >= BLOCK_NS:
+        paced = Paced(call, warmed=fastest < BLOCK_NS)
+        if not paced.warmed:
             return paced
         paced.calls = calls_per_block(fastest)
-        while (block := self._fastest_block(paced)) < BLOCK_NS and paced.calls < MOST_CALLS:
+        while (block := self._block(paced)) < ENOUGH * BLOCK_NS and paced.calls < MOST_CALLS:
             paced.calls = max(paced.calls + 1, calls_per_block(block / paced.calls))
         return paced
 
@@ -131,9 +129,6 @@ class CpuClock:
 
     def collect(self) -> None:
         """Return at once: samples of this clock are never pending."""
-
-    def _fastest_block(self, paced: Paced) -> int:
-        return min(self._block(paced) for _ in range(SETTLE_BLOCKS))
 
     def _block(self, paced: Paced) -> int:
         call, now = paced.call, self.now
@@ -149,4 +144,4 @@ class CpuClock:
 
 def calls_per_block(call_ns: float) -> int:
     """Return how many calls of that many nanoseconds fill a block."""
-    return math.ceil(BLOCK_NS / max(call_ns, 1))
+    return min(math.ceil(BLOCK_NS / max(call_ns, 1)), MOST_CALLS)

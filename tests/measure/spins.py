@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable
 from statistics import median
 
-from harness.measure.clock import WARMED_NS, CpuClock
+from harness.measure.clock import BLOCK_NS, CpuClock
 from harness.measure.rounds import Rounds, measure_rounds
 
 KNOWN_NS = (50_000, 200_000, 1_000_000, 5_000_000, 50_000_000)
@@ -50,7 +50,7 @@ def spin_errors(lengths: Iterable[int], seed: int) -> dict[int, float]:
     seen = measure_rounds(calls, CpuClock(), target=0.01, cap_s=0.3, seed=seed)
     return {
         ns: median(seen[str(ns)].samples_s)
-        / true_s(took[ns], seen[str(ns)], untimed=ns < WARMED_NS)
+        / true_s(took[ns], seen[str(ns)], untimed=ns < BLOCK_NS)
         - 1
         for ns in took
     }

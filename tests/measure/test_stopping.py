@@ -135,7 +135,7 @@ def test_a_call_that_lost_its_core_is_flagged_alone(monkeypatch: pytest.MonkeyPa
 
 
 def test_times_on_ticks_are_flagged() -> None:
-    time, lengths = FakeTime(), cycle([4_000_000, 8_000_000, 12_000_000])
+    time, lengths = FakeTime(), cycle([8_000_000, 12_000_000, 16_000_000])
 
     def ticking() -> None:
         time.ns += next(lengths)
