@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,6 +32,9 @@ class Gallery:
         folder.mkdir(parents=True, exist_ok=True)
         self.names.append(name)
         write_png(figure, folder / f"{name}.png")
+        # A figure is a knot of references that waits for the collector, 4 MB each: the last one
+        # goes now, this one with the next.
+        gc.collect()
         return f"![{escape(alt)}]({FOLDER}/{name}.png)"
 
     def sweep(self) -> None:

@@ -38,4 +38,5 @@ def test_a_thousand_cells(tmp_path: Path) -> None:
     # Processor time, because neighbours on a shared machine are no fault of the report.
     assert time.process_time() - start < 15
     assert len(list((path.parent / "figures").glob("time-*.png"))) == FIGURES
-    assert len(path.read_text(encoding="utf-8").splitlines()) < 1500
+    # 700 lines of them are the evidence of the 38 claims, folded away.
+    assert len(path.read_text(encoding="utf-8").splitlines()) < 2000
