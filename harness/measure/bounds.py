@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import suppress
 from pathlib import Path
+
+from harness.measure.machine import own_bytes
 
 try:
     import resource
 except ImportError:  # Windows has no limits of this kind; the parent still watches.
     resource = None  # type: ignore[assignment]
 
-STATUS = Path("/proc/self/status")
 OOM_SCORE = Path("/proc/self/oom_score_adj")
 
 
@@ -33,8 +33,4 @@ def bound_memory(extra_bytes: int, device: str) -> None:
 
 def data_bytes() -> int | None:
     """Return the bytes of private writable memory, as RLIMIT_DATA counts (man 2 getrlimit)."""
-    try:
-        found = re.search(r"^VmData:\s*(\d+) kB", STATUS.read_text(), re.MULTILINE)
-    except OSError:
-        return None
-    return int(found[1]) * 1024 if found else None
+    return own_bytes("VmData")

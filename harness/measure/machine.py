@@ -30,6 +30,7 @@ VARIABLES = (
     *("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "PYTORCH_CUDA_ALLOC_CONF"),
     "NVIDIA_TF32_OVERRIDE",
 )
+STATUS = Path("/proc/self/status")
 FREQUENCY = Path("/sys/devices/system/cpu/cpu0/cpufreq")
 # What would change numbers; load, time and free memory would not, or not for long.
 CPU_IDENTITY = ("cpu_model", "cores", "threads")
@@ -80,6 +81,12 @@ def available_memory() -> int:
     limit = memory_limit()
     free = int(psutil.virtual_memory().available)
     return min(free, limit.headroom_bytes) if limit else free
+
+
+def own_bytes(name: str) -> int | None:
+    """Return one of Linux's counts of this process's memory, e.g. VmHWM; None elsewhere."""
+    found = re.search(rf"^{name}:\s*(\d+) kB", _text(STATUS), re.MULTILINE)
+    return int(found[1]) * 1024 if found else None
 
 
 def cores() -> list[int]:

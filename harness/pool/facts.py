@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
-from harness.measure.machine import facts, fingerprint
+from harness.measure.machine import facts, fingerprint, own_bytes
 from harness.remote.messages import redact
 from harness.resume import grid_digest
 from harness.settings import Settings
-
-STATUS = Path("/proc/self/status")
 
 
 def run_facts(settings: Settings, *, cells: int) -> dict[str, Any]:
@@ -46,8 +42,4 @@ def peak_rss() -> int | None:
 
     Linux hands `ru_maxrss` down to children: a process started by a big one would seem big.
     """
-    try:
-        found = re.search(r"^VmHWM:\s*(\d+) kB", STATUS.read_text(), re.MULTILINE)
-    except OSError:
-        return None
-    return int(found[1]) * 1024 if found else None
+    return own_bytes("VmHWM")
