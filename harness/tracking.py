@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from harness.analysis.confirm import Again, with_second_look
+from harness.analysis.confirm import Again, to_confirm, with_second_look
 from harness.analysis.eras import Era, eras_of, package_changes
 from harness.analysis.history import Judgement, judge_last
 from harness.analysis.watched import watched
@@ -57,6 +57,15 @@ def track(results: Path, name: str | None = None) -> Tracked:
         (*problems, *broken), others=count_others(before, run),
     )  # fmt: skip
     return with_confirmation(tracked, runs)
+
+
+def cells_to_confirm(results: Path, run: str) -> list[str]:
+    """List the cells to measure again for a run: candidates, then controls; none if all is well.
+
+    ValueError in one line if there is no such run or it cannot be judged.
+    """
+    candidates, controls = to_confirm(track(results, run).judgement)
+    return list(dict.fromkeys([*candidates, *controls]))
 
 
 def archive_of(before: Sequence[Past], run: Past) -> tuple[Archive, list[str]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -49,15 +48,3 @@ def history(
         show(history_page.as_json(tracked), listed, as_json=as_json)
     if wanted & {finding.key for finding in tracked.judgement.findings}:
         raise typer.Exit(1)
-
-
-def cells_to_confirm(results: Path, run: str) -> list[str]:
-    """List the cells to measure again for a run: candidates, then controls; none if all is well.
-
-    ValueError in one line if there is no such run or it cannot be judged.
-    """
-    from harness.analysis.confirm import to_confirm
-    from harness.tracking import track
-
-    candidates, controls = to_confirm(track(results, run).judgement)
-    return list(dict.fromkeys([*candidates, *controls]))

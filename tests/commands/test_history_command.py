@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 import typer
 
-from harness.commands.history import cells_to_confirm, history
+from harness.commands.history import history
+from harness.tracking import cells_to_confirm
 from tests.analysis.draws import Noise
 from tests.analysis.nights import Plant, write_history, write_second_look
 
