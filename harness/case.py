@@ -191,3 +191,8 @@ def _causal_pairs(rows: int, keys: int) -> int:
     """Sum min(i + 1, keys) over rows i: the pairs of a top-left triangle."""
     square = min(rows, keys)
     return square * (square + 1) // 2 + (rows - square) * keys
+
+
+def cell_name(backend: str, case: Case) -> str:
+    """Return the name of a cell, e.g. `sdpa-flash.fwd-t4096-h4-d64-f32-causal`."""
+    return f"{backend}.{case.id}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Self
 
@@ -71,22 +70,10 @@ class Finding:
 COLUMNS = tuple(item.name for item in fields(Finding))
 
 
-def questions(backends: Iterable[str], compiled: Iterable[str] = ()) -> list[Question]:
-    """List what is asked: every behaviour of every backend, and torch itself what is alone.
+@dataclass(frozen=True)
+class Seen:
+    """Hold what a check saw beside what is right, both as short text, and whether they match."""
 
-    `backends` compute attention. FlexAttention is left out, since each question would be compiled,
-    unless it stands in `compiled`.
-    """
-    from harness.attention.backends import BACKENDS
-    from harness.attention.behaviours import BEHAVIOURS
-
-    asked = [
-        name
-        for name in backends
-        if name not in BACKENDS or not BACKENDS[name].compiled or name in compiled
-    ]
-    return [
-        Question(name, behaviour.id)
-        for behaviour in BEHAVIOURS.values()
-        for name in ([NO_BACKEND] if behaviour.alone else asked)
-    ]
+    expected: str
+    observed: str
+    conforms: bool

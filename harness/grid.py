@@ -13,9 +13,8 @@ from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError
 
 from harness.axes import Axes, Name, Series, axes_of, expand
 from harness.axes import make_case as make_case
-from harness.case import Case
+from harness.case import Case, cell_name
 from harness.faults import explain, one_line, printable, shown
-from harness.record import cell_name
 
 FOLDER = Path(__file__).resolve().parent.parent / "suites" / "grids"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -49,8 +50,6 @@ def read_noise(folder: Path) -> pd.DataFrame:
     """
     import pandas as pd
 
-    from harness.analysis.noise import COLUMNS
-
     path = folder / NOISE
     if not path.is_file():
         raise ValueError(f"{folder} is no A/A run: measure one with `attnbench doctor --noise`")
@@ -74,25 +73,9 @@ def noise_runs(results: Path, fingerprint: str) -> list[Path]:
     return [folder for *_, folder in sorted(found)]
 
 
-def noise_floors(
-    results: Path, fingerprint: str, *, replicas: int | None = None
-) -> dict[str, float]:
-    """Return {cell: floor}, relative, for comparing two runs; a cell's newest A/A run counts.
-
-    It is the 95 % half-width of the ratio of two unchanged runs with `replicas` processes each
-    (as many as the A/A run had). Cells never seen in an A/A run on this machine are absent.
-    """
-    from harness.analysis.smallest_change import between_floor
-
-    floors: dict[str, float] = {}
-    for row in _rows(results, fingerprint):
-        floors[row.cell] = between_floor(row.spread, replicas or row.replicas)
-    return floors
-
-
 def noise_spreads(results: Path, fingerprint: str) -> dict[str, float]:
     """Return {cell: relative standard deviation of one process's median}; the newest counts."""
-    return {row.cell: float(row.spread) for row in _rows(results, fingerprint)}
+    return {row.cell: float(row.spread) for row in every_row(results, fingerprint)}
 
 
 def noise_facts(results: Path, fingerprint: str, *, cells: Iterable[str]) -> dict[str, Any]:
@@ -111,7 +94,7 @@ def spreads_of(facts: Mapping[str, Any]) -> dict[str, float]:
     return dict(spreads) if isinstance(spreads, Mapping) else {}
 
 
-def _rows(results: Path, fingerprint: str) -> list[Any]:
+def every_row(results: Path, fingerprint: str) -> list[Any]:
     """Read every row of every A/A run, oldest first, so that a later one replaces it."""
     rows: list[Any] = []
     for folder in noise_runs(results, fingerprint):
@@ -128,3 +111,29 @@ def _facts(folder: Path) -> dict[str, Any]:
         return read_facts(folder) if (folder / FACTS).is_file() else {}
     except ValueError:
         return {}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Noise:
+    """Hold the noise of one cell: relative figures, 0.01 is 1 %.
+
+    `ratio` [`low`, `high`] is the twin's time over the cell's, paired by process and round.
+    `floor_within` is for two backends of one run, `floor_between` for one cell in two runs of
+    `replicas` processes each, `spread` the standard deviation of one process's median.
+    `smallest_change` is how much slower a cell must get to be found in 80 % of comparisons.
+    """
+
+    cell: str
+    ratio: float
+    low: float
+    high: float
+    floor_within: float
+    floor_between: float
+    smallest_change: float
+    spread: float
+    replicas: int
+    samples: int
+    noisy: bool
+
+
+COLUMNS = {item.name: str(item.type) for item in fields(Noise)}

@@ -5,44 +5,29 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable, Generator
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import pytest
 
+from harness.asking import (
+    HANDLERS,
+    JSON,
+    OPTIONS,
+    PROGRESS,
+    SESSION,
+    cell_of,
+    judge,
+    may_ask,
+    one_each,
+    question_of,
+    settings_of,
+    unlooked,
+)
 from harness.asking import conform as conform
-from harness.asking import may_ask, one_each, parameter, question_of
 from harness.conformance import Question
 from harness.ending import end_as_after_ctrl_c, end_on_full_disk, said_once
 from harness.grid import Cell
 from harness.injection import ReplayClock, Wanted, replay, without_nan
-from harness.record import Record, Status
-from harness.settings import Settings, from_environment, resolve
-
-if TYPE_CHECKING:
-    from harness.pool.session import Session
-    from harness.report.progress import Progress
-
-OPTIONS = {
-    "grid": ("NAME|FILE.toml", "what to measure (default: quick on a CPU, standard on a GPU)"),
-    "device": ("auto|cpu|cuda|cuda:N", "where to measure (default: auto)"),
-    "backends": ("A,B", "only these backends (default: all that the grid names)"),
-    "baseline": ("NAME", "the backend that ratios compare with (default: naive)"),
-    "results": ("DIR|URL", "folder of runs, or e.g. s3://bucket/results (default: results)"),
-    "reports": ("DIR", "folder of reports (default: reports)"),
-    "replicas": ("N", "worker processes that measure each cell (default: the grid's)"),
-    "precision": ("X", "relative half-width at which timing stops, e.g. 0.02"),
-    "timeout": ("S", "seconds after which a call counts as hung"),
-    "memory-limit": ("GIB", "refuse cells that would need more (default: what is free)"),
-    "require": ("A,B", "fail if one of these backends is unavailable"),
-    "resume": ("RUN", "go on with a run that was cut (latest: the newest)"),
-    "confirm": ("RUN", "measure again what looks slower in a run, in fresh processes"),
-    "pool": ("local|inline", "worker processes, or this process for debugging"),
-}
-SESSION: pytest.StashKey[Session] = pytest.StashKey()
-PROGRESS: pytest.StashKey[Progress] = pytest.StashKey()
-JSON = pytest.StashKey[Wanted]()
-SETTINGS = pytest.StashKey[Settings]()
-HANDLERS = pytest.StashKey[dict[int, Any]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -71,27 +56,6 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.benchmark_quiet = True
         if not config.getoption("benchmark_json"):
             config.stash[JSON] = config.option.benchmark_json = Wanted()
-
-
-def option(config: pytest.Config, name: str) -> Any:
-    """Return an option, else its environment variable, else pyproject's, else None."""
-    value = config.getoption(f"attn_{name}")
-    if value is None and name in ("results", "device", "grid"):
-        value = from_environment(name)
-    if value is None and name in ("grid", "device", "backends", "results"):
-        value = config.getini(f"attn_{name}") or None
-    return value
-
-
-def settings_of(config: pytest.Config) -> Settings:
-    """Resolve the settings once; UsageError in one line if one is wrong."""
-    if SETTINGS not in config.stash:
-        names = [name.replace("-", "_") for name in (*OPTIONS, "extra_backend")]
-        try:
-            config.stash[SETTINGS] = resolve({name: option(config, name) for name in names})
-        except ValueError as error:
-            raise pytest.UsageError(str(error)) from None
-    return config.stash[SETTINGS]
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -136,22 +100,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     again += unlooked(config, items)
     if again:
         config.hook.pytest_deselected(items=again)
-
-
-def unlooked(config: pytest.Config, items: list[pytest.Item]) -> list[pytest.Item]:
-    """Take what a second look need not measure out of the items, and return it."""
-    look = settings_of(config).look if config.getoption("attn_confirm") else None
-    if look is None:
-        return []
-    wanted = [(item, cell_of(item)) for item in items]
-    items[:] = [item for item, cell in wanted if cell is not None and cell.name in look.cells]
-    return [item for item, cell in wanted if cell is None or cell.name not in look.cells]
-
-
-def cell_of(item: pytest.Item) -> Cell | None:
-    """Return the cell that a test measures, or None for any other test."""
-    cell = parameter(item, "cell")
-    return cell if isinstance(cell, Cell) else None
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -230,15 +178,6 @@ def measure(request: pytest.FixtureRequest, benchmark: Any, cell: Cell) -> Calla
         replay(benchmark, clock, [seconds for replica in samples for seconds in replica])
 
     return run
-
-
-def judge(record: Record, required: tuple[str, ...]) -> None:
-    """Fail or skip the test of a cell that has no time to show."""
-    missing = record.status == Status.UNAVAILABLE and record.backend in required
-    if record.failed or missing:
-        pytest.fail(f"{record.cell}: {record.status}: {record.reason}", pytrace=False)
-    if record.status != Status.OK:
-        pytest.skip(f"{record.status}: {record.reason}")
 
 
 def pytest_benchmark_update_json(config: pytest.Config, output_json: dict[str, Any]) -> None:

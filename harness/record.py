@@ -6,8 +6,6 @@ from dataclasses import asdict, dataclass, field, fields
 from enum import StrEnum
 from typing import Any, Self
 
-from harness.case import Case
-
 SCHEMA_VERSION = 1
 
 
@@ -104,11 +102,6 @@ class Record:
 COLUMNS = {item.name: item for item in fields(Record)}
 
 
-def cell_name(backend: str, case: Case) -> str:
-    """Return the name of a cell, e.g. `sdpa-flash.fwd-t4096-h4-d64-f32-causal`."""
-    return f"{backend}.{case.id}"
-
-
 @dataclass(frozen=True, kw_only=True)
 class Observation:
     """Hold what one worker saw of one cell; plain values only, so that it travels as JSON.
@@ -146,3 +139,14 @@ class Observation:
         """Rebuild an observation from its JSON form."""
         tuples = {name: tuple(values.get(name) or ()) for name in ("samples_s", "flags")}
         return cls(**values | tuples | {"status": Status(values["status"])})
+
+
+FLAGS = {
+    "unconverged": "the time cap came first: raise the cap or quiet the machine",
+    "drift": "the first and last third differ by over 3 %: warm up longer or look for throttling",
+    "contended": "other processes or the hypervisor took the cores: close them and run again",
+    "launch_bound": "the host could not queue work ahead of the device: try the graph_time metric",
+    "power_capped": "the card held its clocks down at its power limit: compare with care",
+    "too_hot": "the card slowed down from heat or a fault, again and again: check its cooling",
+    "grid_ticks": "times are multiples of the timer tick: leave one core free of threads",
+}

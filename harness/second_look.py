@@ -40,7 +40,7 @@ class SecondLook:
 
 def second_look(results: str | Path, run: str) -> SecondLook:
     """Judge a run against its past and list what to measure again; ValueError if that fails."""
-    from harness.commands.options import folder_of
+    from harness.remote.mirror import folder_of
     from harness.tracking import cells_to_confirm
 
     runs = folder_of(str(results), run)

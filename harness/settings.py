@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.conformance import Question, questions
+from harness.conformance import NO_BACKEND, Question
 from harness.grid import Grid, load_grid
 from harness.remote.address import local_folder, remote_url
 from harness.second_look import SecondLook, second_look
@@ -172,6 +171,22 @@ def _number(name: str, value: Any, default: float | None) -> float | None:
     return number
 
 
-def from_environment(name: str) -> str | None:
-    """Return ATTN_RESULTS, ATTN_DEVICE or ATTN_GRID for the option of that name."""
-    return os.environ.get(f"ATTN_{name.upper()}") or None
+def questions(backends: Iterable[str], compiled: Iterable[str] = ()) -> list[Question]:
+    """List what is asked: every behaviour of every backend, and torch itself what is alone.
+
+    `backends` compute attention. FlexAttention is left out, since each question would be compiled,
+    unless it stands in `compiled`.
+    """
+    from harness.attention.backends import BACKENDS
+    from harness.attention.behaviours import BEHAVIOURS
+
+    asked = [
+        name
+        for name in backends
+        if name not in BACKENDS or not BACKENDS[name].compiled or name in compiled
+    ]
+    return [
+        Question(name, behaviour.id)
+        for behaviour in BEHAVIOURS.values()
+        for name in ([NO_BACKEND] if behaviour.alone else asked)
+    ]

@@ -12,10 +12,10 @@ import numpy as np
 from harness.analysis.confirm import Again, to_confirm, with_second_look
 from harness.analysis.eras import Era, eras_of, package_changes
 from harness.analysis.history import Judgement, judge_last
+from harness.analysis.noise import noise_floors
 from harness.analysis.watched import watched
 from harness.archive import Archive, Past, list_runs, pick_run, read_archive
 from harness.figures import read_reasons
-from harness.noise import noise_floors
 
 if TYPE_CHECKING:
     from harness.analysis.columns import Array

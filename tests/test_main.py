@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from harness.attention.backends import BACKENDS
-from harness.case import Case
-from harness.record import Record, cell_name
+from harness.case import Case, cell_name
+from harness.record import Record
 from harness.writer import RunWriter, new_folder
 
 ROOT = Path(__file__).resolve().parent.parent

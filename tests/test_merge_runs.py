@@ -10,8 +10,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from harness.case import Case
-from harness.record import Record, cell_name
+from harness.case import Case, cell_name
+from harness.record import Record
 from harness.store import Run, find_run, load_run
 from harness.writer import RunWriter
 

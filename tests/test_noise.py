@@ -7,12 +7,12 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from harness.analysis.noise import COLUMNS
+from harness.analysis.noise import noise_floors
 from harness.analysis.smallest_change import between_floor
 from harness.noise import (
+    COLUMNS,
     is_twin,
     noise_facts,
-    noise_floors,
     noise_spreads,
     read_noise,
     spreads_of,

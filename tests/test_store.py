@@ -5,8 +5,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from harness.case import Case
-from harness.record import COLUMNS, Record, Status, cell_name
+from harness.case import Case, cell_name
+from harness.record import COLUMNS, Record, Status
 from harness.store import find_run, load_run, read_csv
 from harness.writer import RunWriter, new_folder, write_json
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -12,7 +12,15 @@ from typing import Any
 from harness.analysis.cells import SeriesKey, is_ok, is_square
 from harness.analysis.ratio import Ratio, Rounds, time_ratio
 from harness.analysis.series import SeriesFit
-from harness.analysis.verdict import NOT_MEASURED, Part, Verdict, no_series
+from harness.analysis.verdict import (
+    INCONCLUSIVE,
+    NOT_MEASURED,
+    REFUTED,
+    SUPPORTED,
+    Part,
+    Verdict,
+    no_series,
+)
 from harness.case import MASK_CODES
 from harness.conformance import Finding
 from harness.record import Record
@@ -126,3 +134,26 @@ def not_measured(claim: str, reason: str, **series: str | None) -> Verdict:
     where = no_series(**series)
     text = f"{where['backend']}: {reason}" if where["backend"] else reason
     return Verdict.on(claim, where, part=Part(NOT_MEASURED, reason), text=text)
+
+
+def judge_above_one(ratios: Sequence[Ratio], what: str) -> Part:
+    """Judge "longer at every length": every interval above 1, or one of them below 1."""
+    if not ratios:
+        return Part(INCONCLUSIVE, f"{what}: no length measured in both")
+    note = "" if all(ratio.paired for ratio in ratios) else ", too few replicas to pair"
+    below = [ratio for ratio in ratios if ratio.high < 1]
+    if below:
+        return Part(REFUTED, f"{what}: {below[0]} at T={below[0].length}{note}")
+    across = [ratio for ratio in ratios if ratio.low <= 1]
+    if across:
+        text = f"{what}: {across[0]} at T={across[0].length} leaves the order open{note}"
+        return Part(INCONCLUSIVE, text)
+    return Part(SUPPORTED, f"{what}: {span(ratios)}{note}")
+
+
+def span(ratios: Sequence[Ratio]) -> str:
+    """Say the smallest and the largest ratio, each with its interval and length."""
+    least, most = (pick(ratios, key=lambda each: each.value) for pick in (min, max))
+    if least is most:
+        return f"{least} at T={least.length}"
+    return f"{least} at T={least.length} to {most} at T={most.length}"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from harness.analysis.cells import SeriesKey
-from harness.analysis.evidence import Claim, Evidence, Scope
+from harness.analysis.evidence import Claim, Evidence, Scope, judge_above_one, span
 from harness.analysis.growth import time_verdict
 from harness.analysis.races import race_verdict
-from harness.analysis.ratio import Ratio, judge_above_one, span
+from harness.analysis.ratio import Ratio
 from harness.analysis.verdict import (
     INCONCLUSIVE,
     NOTHING,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from harness.analysis.evidence import Claim, Evidence
+from harness.analysis.evidence import Claim, Evidence, judge_above_one
 from harness.analysis.growth import shape_text, time_part
 from harness.analysis.races import ROWS
-from harness.analysis.ratio import Ratio, judge_above_one
+from harness.analysis.ratio import Ratio
 from harness.analysis.scaling import TimeFit
 from harness.analysis.series import LengthSeries, SeriesFit, time_fit
 from harness.analysis.verdict import (

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict
+from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from harness.analysis.cells import is_ok, read_records
 from harness.analysis.ratio import Rounds, rounds_by_cell, time_ratio
 from harness.analysis.smallest_change import between_floor, smallest_change
 from harness.analysis.statistics import REPLICAS_LEAST
-from harness.noise import twin_of
+from harness.noise import COLUMNS, Noise, every_row, twin_of
 from harness.record import Record
 
 if TYPE_CHECKING:
@@ -24,32 +25,6 @@ if TYPE_CHECKING:
 SPREAD_LEAST = 0.003
 # Two unchanged runs that may differ by more than this tell nothing from night to night.
 NOISY = 0.10
-
-
-@dataclass(frozen=True, kw_only=True)
-class Noise:
-    """Hold the noise of one cell: relative figures, 0.01 is 1 %.
-
-    `ratio` [`low`, `high`] is the twin's time over the cell's, paired by process and round.
-    `floor_within` is for two backends of one run, `floor_between` for one cell in two runs of
-    `replicas` processes each, `spread` the standard deviation of one process's median.
-    `smallest_change` is how much slower a cell must get to be found in 80 % of comparisons.
-    """
-
-    cell: str
-    ratio: float
-    low: float
-    high: float
-    floor_within: float
-    floor_between: float
-    smallest_change: float
-    spread: float
-    replicas: int
-    samples: int
-    noisy: bool
-
-
-COLUMNS = {item.name: str(item.type) for item in fields(Noise)}
 
 
 def noise_table(table: pd.DataFrame, samples: pd.DataFrame) -> pd.DataFrame:
@@ -111,3 +86,19 @@ def process_spread(own: Sequence[float], other: Sequence[float]) -> float:
 def _comparable(record: Record, twin: Record) -> bool:
     own, other = record.replica_medians_s or (), twin.replica_medians_s or ()
     return len(own) == len(other) >= REPLICAS_LEAST
+
+
+def noise_floors(
+    results: Path, fingerprint: str, *, replicas: int | None = None
+) -> dict[str, float]:
+    """Return {cell: floor}, relative, for comparing two runs; a cell's newest A/A run counts.
+
+    It is the 95 % half-width of the ratio of two unchanged runs with `replicas` processes each
+    (as many as the A/A run had). Cells never seen in an A/A run on this machine are absent.
+    """
+    from harness.analysis.smallest_change import between_floor
+
+    floors: dict[str, float] = {}
+    for row in every_row(results, fingerprint):
+        floors[row.cell] = between_floor(row.spread, replicas or row.replicas)
+    return floors

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 
 from harness.analysis.cells import SeriesKey
-from harness.analysis.evidence import Claim, Evidence
+from harness.analysis.evidence import Claim, Evidence, judge_above_one
 from harness.analysis.growth import shape_text
-from harness.analysis.ratio import Ratio, judge_above_one
+from harness.analysis.ratio import Ratio
 from harness.analysis.series import SeriesFit
 from harness.analysis.storage import linear_part
 from harness.analysis.verdict import (

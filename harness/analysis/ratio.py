@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from harness.analysis.paired import paired_ratio, round_ratio
 from harness.analysis.statistics import REPLICAS_LEAST as REPLICAS_LEAST
 from harness.analysis.statistics import student_interval
-from harness.analysis.verdict import INCONCLUSIVE, REFUTED, SUPPORTED, Part
 from harness.record import Record
 
 if TYPE_CHECKING:
@@ -93,26 +92,3 @@ def unpaired(top: Record, bottom: Record) -> Ratio:
     low = (top.time_low_s or 0.0) / (bottom.time_high_s or math.inf)
     high = (top.time_high_s or math.inf) / (bottom.time_low_s or 1e-30)
     return Ratio(top.length_query, value, min(low, value), max(high, value), paired=False)
-
-
-def judge_above_one(ratios: Sequence[Ratio], what: str) -> Part:
-    """Judge "longer at every length": every interval above 1, or one of them below 1."""
-    if not ratios:
-        return Part(INCONCLUSIVE, f"{what}: no length measured in both")
-    note = "" if all(ratio.paired for ratio in ratios) else ", too few replicas to pair"
-    below = [ratio for ratio in ratios if ratio.high < 1]
-    if below:
-        return Part(REFUTED, f"{what}: {below[0]} at T={below[0].length}{note}")
-    across = [ratio for ratio in ratios if ratio.low <= 1]
-    if across:
-        text = f"{what}: {across[0]} at T={across[0].length} leaves the order open{note}"
-        return Part(INCONCLUSIVE, text)
-    return Part(SUPPORTED, f"{what}: {span(ratios)}{note}")
-
-
-def span(ratios: Sequence[Ratio]) -> str:
-    """Say the smallest and the largest ratio, each with its interval and length."""
-    least, most = (pick(ratios, key=lambda each: each.value) for pick in (min, max))
-    if least is most:
-        return f"{least} at T={least.length}"
-    return f"{least} at T={least.length} to {most} at T={most.length}"

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 
-from harness.analysis.evidence import Claim, Evidence
+from harness.analysis.evidence import Claim, Evidence, judge_above_one
 from harness.analysis.growth import time_notes, time_part, time_text
-from harness.analysis.ratio import judge_above_one
 from harness.analysis.scaling import TimeFit
 from harness.analysis.series import SeriesFit
 from harness.analysis.verdict import SUPPORTED, Verdict, combine, series_of

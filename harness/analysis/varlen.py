@@ -6,8 +6,8 @@ from collections import defaultdict
 
 from harness.analysis.cells import SeriesKey
 from harness.analysis.concord import concord_part, is_asked
-from harness.analysis.evidence import Claim, Evidence
-from harness.analysis.ratio import Ratio, judge_above_one
+from harness.analysis.evidence import Claim, Evidence, judge_above_one
+from harness.analysis.ratio import Ratio
 from harness.analysis.verdict import NOTHING, Verdict, combine, series_of
 from harness.record import Record
 

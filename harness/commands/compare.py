@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from harness.commands.options import Json, Results, folder_of, show
+from harness.commands.options import Json, Results, show
+from harness.remote.mirror import folder_of
 
 if TYPE_CHECKING:
     from harness.analysis.compare import Comparison
@@ -52,7 +53,7 @@ def compare(
 def compared(results: Path, old: str, new: str, *, any_device: bool) -> Comparison:
     """Load and compare two runs; ValueError if they are of two machines, unless that is meant."""
     from harness.analysis.compare import compare as judge
-    from harness.noise import noise_floors
+    from harness.analysis.noise import noise_floors
     from harness.store import find_run, load_run
 
     runs = [load_run(find_run(results, name)) for name in (old, new)]

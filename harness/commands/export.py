@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from harness.commands.options import Results, RunName, run_folder
+from harness.commands.options import Results, RunName
+from harness.remote.mirror import run_folder
 
 if TYPE_CHECKING:
     from harness.store import Run

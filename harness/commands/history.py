@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from harness.commands.compare import Every, Markdown, words_of
-from harness.commands.options import Json, Results, folder_of, show
+from harness.commands.options import Json, Results, show
+from harness.remote.mirror import folder_of
 
 FAIL_ON = "slower,creeping,bigger,gone,broken"
 Named = Annotated[str | None, typer.Option("--run", help="Judge this run (default: the newest)")]

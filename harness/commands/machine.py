@@ -6,8 +6,9 @@ from typing import Annotated
 
 import typer
 
-from harness.commands.options import Device, Json, Results, place_of, show
+from harness.commands.options import Device, Json, Results, show
 from harness.remote.address import local_folder
+from harness.remote.mirror import place_of
 from harness.settings import find_device
 
 

@@ -9,7 +9,8 @@ from typing import Annotated
 
 import typer
 
-from harness.commands.options import Json, Results, RunName, run_folder, show
+from harness.commands.options import Json, Results, RunName, show
+from harness.remote.mirror import run_folder
 
 
 def report(

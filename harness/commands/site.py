@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from harness.commands.options import Json, folder_of, show
+from harness.commands.options import Json, show
+from harness.remote.mirror import folder_of
 
 SHOWN = 5
 

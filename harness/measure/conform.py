@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from harness.attention.backend import BACKENDS, Backend
-from harness.attention.behaviours.behaviour import Behaviour, Seen
+from harness.attention.behaviours.behaviour import Behaviour
 from harness.attention.behaviours.subject import Subject
 from harness.attention.reasons import quiet
-from harness.conformance import CONFORMS, CRASHES, DEVIATES, NO_BACKEND, REFUSES, Finding
+from harness.conformance import CONFORMS, CRASHES, DEVIATES, NO_BACKEND, REFUSES, Finding, Seen
 from harness.measure.device import device_for
 from harness.measure.outcome import Failure, attempt
 from harness.record import Status

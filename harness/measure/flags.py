@@ -11,15 +11,6 @@ from collections.abc import Sequence
 
 from harness.analysis.statistics import median_interval
 
-FLAGS = {
-    "unconverged": "the time cap came first: raise the cap or quiet the machine",
-    "drift": "the first and last third differ by over 3 %: warm up longer or look for throttling",
-    "contended": "other processes or the hypervisor took the cores: close them and run again",
-    "launch_bound": "the host could not queue work ahead of the device: try the graph_time metric",
-    "power_capped": "the card held its clocks down at its power limit: compare with care",
-    "too_hot": "the card slowed down from heat or a fault, again and again: check its cooling",
-    "grid_ticks": "times are multiples of the timer tick: leave one core free of threads",
-}
 DRIFT = 0.03
 # A median's 95 % interval needs 6 samples (2 * 0.5**6 = 3 %), so a third needs as many.
 DRIFT_THIRD = 6

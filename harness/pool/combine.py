@@ -6,8 +6,8 @@ from statistics import fmean, median
 from typing import Any
 
 from harness.analysis.statistics import median_interval, replica_summary
-from harness.case import Case
-from harness.record import Observation, Record, Status, cell_name
+from harness.case import Case, cell_name
+from harness.record import Observation, Record, Status
 from harness.store import finite
 
 

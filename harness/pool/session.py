@@ -10,7 +10,7 @@ from pathlib import Path
 
 from harness.attention.extra import extra_name
 from harness.attention.known import with_known
-from harness.case import Case
+from harness.case import Case, cell_name
 from harness.conformance import CRASHES, REFUSES, Finding, Question
 from harness.grid import Cell
 from harness.noise import noise_facts
@@ -20,7 +20,7 @@ from harness.pool.facts import now, peak_rss, run_facts
 from harness.pool.hiring import hire
 from harness.pool.orders import Visit
 from harness.pool.pool import Pool, unasked
-from harness.record import Observation, Record, Status, cell_name
+from harness.record import Observation, Record, Status
 from harness.remote.address import run_label
 from harness.remote.publish import Publisher, check_writable
 from harness.resume import read_cut_run, resumed_facts

@@ -11,10 +11,19 @@ from pathlib import Path
 from typing import Any
 
 from harness.noise import NOISE
-from harness.remote.address import FILES, RUN_NAME, checked, connect, copies
+from harness.remote.address import (
+    FILES,
+    RUN_NAME,
+    checked,
+    connect,
+    copies,
+    is_url,
+    local_folder,
+    remote_url,
+)
 from harness.remote.listing import Remote, by_run, latest, listed, newest, readable, why_none
 from harness.remote.messages import plainly
-from harness.store import CONFORMANCE, FACTS, JOURNAL, LATEST
+from harness.store import CONFORMANCE, FACTS, JOURNAL, LATEST, find_run
 from harness.writer import write_text
 
 # What commands about all runs read, and what they read of a run that has no table yet.
@@ -122,3 +131,42 @@ def point(folder: Path, run: str) -> None:
         write_text(folder / LATEST, f"{run}\n")
     else:
         (folder / LATEST).unlink(missing_ok=True)
+
+
+def place_of(results: str | None) -> str:
+    """Return where runs lie, a path or a URL: the option, else ATTN_RESULTS, else results/."""
+    return results or from_environment("results") or "results"
+
+
+def folder_of(results: str | None, *runs: str) -> Path:
+    """Return the folder of runs; of a URL a copy, brought up to date: of all runs their tables.
+
+    Of the runs named all files are copied.
+    """
+
+    place = place_of(results)
+    url = remote_url(place)
+    if url is None:
+        return local_folder(place)
+    folder = fetch_all(url)
+    for run in runs:
+        if not (Path(run) / FACTS).is_file():
+            fetch(url, run)
+    return folder
+
+
+def run_folder(results: str | None, run: str | None) -> Path:
+    """Return the folder of one run, the newest if none is named; a URL's run is copied first."""
+
+    place = place_of(results)
+    if run and is_url(run):
+        place, _, run = run.rstrip("/").rpartition("/")
+    url = remote_url(place)
+    if url is None or (run and (Path(run) / FACTS).is_file()):
+        return find_run(local_folder(place), run)
+    return fetch(url, run)
+
+
+def from_environment(name: str) -> str | None:
+    """Return ATTN_RESULTS, ATTN_DEVICE or ATTN_GRID for the option of that name."""
+    return os.environ.get(f"ATTN_{name.upper()}") or None

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
-
 WORKS = "Layers, recurrence, generation"
-# The sections beside its own lines in which a claim can be seen; what a report lacks is left out.
+# The sections beside its own lines in which a claim can be seen.
 SHOWN: dict[str, tuple[str, ...]] = {
     "A": ("Behaviour",),
     "A11": (WORKS,),
@@ -49,8 +47,8 @@ def link(title: str, text: str = "") -> str:
     return f"[{text or title}](#{anchor(title)})"
 
 
-def links(claim: str, titles: Collection[str]) -> str:
-    """Link to a claim's own lines, then to the sections that show it and that are there."""
+def links(claim: str) -> str:
+    """Link to a claim's own lines, then to the sections that show it."""
     sections = SHOWN.get(claim) or SHOWN.get(claim[:1], ())
-    found = [link(title, title.partition(":")[0]) for title in sections if title in titles]
+    found = [link(title, title.partition(":")[0]) for title in sections]
     return ", ".join([link(claim, "series"), *found])

@@ -5,7 +5,7 @@ Every table and figure is drawn from a panel, so that no forgotten column mixes 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Self
 
@@ -140,3 +140,16 @@ def _absent(value: Any) -> bool:
 def _native(value: Any) -> Any:
     """Turn numpy's numbers into Python's, so that panels compare and hash alike."""
     return value.item() if hasattr(value, "item") else value
+
+
+def choose_lengths(lengths: Sequence[int], count: int) -> list[int]:
+    """Choose at most `count` lengths, evenly spread, both ends among them; powers of two first."""
+    known = sorted(set(lengths))
+    if len(known) <= count:
+        return known
+    powers = [length for length in known if length & (length - 1) == 0]
+    pool = powers if len(powers) >= count and powers[-1] == known[-1] else known
+    if count < 2:
+        return pool[-count:] if count else []
+    steps = [round(place * (len(pool) - 1) / (count - 1)) for place in range(count)]
+    return [pool[step] for step in steps]

@@ -14,8 +14,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from harness.case import Case
-from harness.record import SCHEMA_VERSION, Record, cell_name
+from harness.case import Case, cell_name
+from harness.record import SCHEMA_VERSION, Record
 from harness.store import make_table
 from tests.analysis.draws import Array, Noise, Plant, draw_cells, draw_replicas, planted
 

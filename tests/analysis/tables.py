@@ -11,8 +11,8 @@ import pandas as pd
 
 from harness.analysis.claims import judge
 from harness.analysis.verdict import Verdict
-from harness.case import Case
-from harness.record import Record, Status, cell_name
+from harness.case import Case, cell_name
+from harness.record import Record, Status
 from harness.store import make_table
 
 LENGTHS = (64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096)

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from harness.analysis.noise import COLUMNS, noise_table, noises, process_spread
+from harness.analysis.noise import noise_table, noises, process_spread
 from harness.analysis.series import fit_all, length_series
 from harness.analysis.smallest_change import between_floor, smallest_change
 from harness.analysis.time_series import read_series
-from harness.case import Case
-from harness.noise import twin_of
-from harness.record import Record, Status, cell_name
+from harness.case import Case, cell_name
+from harness.noise import COLUMNS, twin_of
+from harness.record import Record, Status
 from harness.store import make_samples, make_table
 
 CASE = Case.square(64)

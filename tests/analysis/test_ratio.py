@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from harness.analysis.evidence import judge_above_one
 from harness.analysis.paired import paired_ratio
-from harness.analysis.ratio import Ratio, judge_above_one, rounds_by_cell, time_ratio
+from harness.analysis.ratio import Ratio, rounds_by_cell, time_ratio
 from harness.case import Case
 from tests.analysis.tables import dense, measured, slow
 

@@ -13,8 +13,9 @@ from harness.attention.backends import BACKENDS
 from harness.attention.behaviours import BEHAVIOURS
 from harness.attention.known import Known, known_deviations, with_known
 from harness.case import DTYPE_CODES
-from harness.conformance import Finding, questions
+from harness.conformance import Finding
 from harness.measure.conform import examine
+from harness.settings import questions
 from tests.attention import faults
 
 HERE = ("naive", "rowwise", "tiled", "sdpa", "sdpa-math", "sdpa-flash")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from harness.case import Case
+from harness.case import Case, cell_name
 from harness.conformance import Finding
-from harness.record import Record, Status, cell_name
+from harness.record import Record, Status
 from harness.store import Run, load_run
 from harness.writer import RunWriter
 

@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 import typer
 
+from harness.analysis.noise import noise_floors
 from harness.commands import machine
 from harness.commands.noise import noise
-from harness.noise import noise_floors, noise_spreads, twin_of
+from harness.noise import noise_spreads, twin_of
 from harness.pool.noise_run import noise_cells, noise_settings
 from harness.store import load_run
 

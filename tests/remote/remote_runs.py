@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from harness.case import Case
-from harness.record import Record, cell_name
+from harness.case import Case, cell_name
+from harness.record import Record
 from harness.writer import RunWriter, write_json, write_text
 
 KEY, SECRET = "a-key-that-no-file-may-hold", "a-secret-that-no-file-may-hold"

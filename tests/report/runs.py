@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from harness.case import Case
-from harness.record import Record, Status, cell_name
+from harness.case import Case, cell_name
+from harness.record import Record, Status
 from harness.store import Run, load_run
 from harness.writer import RunWriter
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
-from harness.analysis.noise import COLUMNS
+from harness.noise import COLUMNS
 from harness.report.tables.noise_floor import noise_listing, noise_rows
 from harness.store import Run
 

@@ -9,21 +9,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from harness.conformance import Seen
+
 if TYPE_CHECKING:
     from harness.attention.behaviours.subject import Subject
 
 # The first dtype is asked for; the next one only where a backend refuses it.
 USUAL = ("float32", "float16", "bfloat16")
 EXACT = ("float64", "float32", "float16")
-
-
-@dataclass(frozen=True)
-class Seen:
-    """Hold what a check saw beside what is right, both as short text, and whether they match."""
-
-    expected: str
-    observed: str
-    conforms: bool
 
 
 Check = Callable[["Subject"], Seen]

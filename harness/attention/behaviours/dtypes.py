@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from harness.attention.behaviours.behaviour import Seen, behaviour
+from harness.attention.behaviours.behaviour import behaviour
 from harness.case import DTYPE_CODES
+from harness.conformance import Seen
 
 if TYPE_CHECKING:
     from harness.attention.behaviours.subject import Subject

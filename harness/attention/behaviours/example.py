@@ -6,7 +6,8 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from harness.attention.behaviours.behaviour import EXACT, Seen, behaviour
+from harness.attention.behaviours.behaviour import EXACT, behaviour
+from harness.conformance import Seen
 
 if TYPE_CHECKING:
     import torch

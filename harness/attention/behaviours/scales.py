@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from harness.attention.behaviours.behaviour import Seen, behaviour
+from harness.attention.behaviours.behaviour import behaviour
+from harness.conformance import Seen
 
 if TYPE_CHECKING:
     from harness.attention.behaviours.subject import Subject

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from harness.report import units
 from harness.report.markup import shorten
 from harness.report.palette import SOLID, ordered, style
+from harness.report.panels import choose_lengths
 from harness.report.plots.canvas import GREY, GUTTER, WIDTH
-from harness.report.tables.pivots import choose_lengths
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -16,14 +16,13 @@ ROWS_OPEN = 12
 def verdicts_section(view: View, gallery: Gallery) -> str:
     """Show the ledger: one row per claim, with links to what it rests on."""
     from harness.analysis.claims import CLAIMS
-    from harness.report.markdown import SECTIONS
 
     note = (
         "Each claim is tested on every series that can tell. Figures hold over the lengths "
         "measured, not beyond. `inconclusive` says that the data leave it open. In brackets: the "
         "series that support a claim, of those judged."
     )
-    table = tables.claims_table(CLAIMS, view.verdicts, list(SECTIONS))
+    table = tables.claims_table(CLAIMS, view.verdicts)
     judged = any(verdict.verdict != "not_measured" for verdict in view.verdicts)
     rest = "" if judged else "No series could be judged."
     return join(note, markdown_table(table, raw=[SHOWN_IN]), rest)

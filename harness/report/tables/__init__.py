@@ -1,12 +1,12 @@
 """Frames of text as people see them; Markdown and the terminal print the same ones."""
 
+from harness.report.panels import choose_lengths as choose_lengths
 from harness.report.tables.noise import flag_table as flag_table
 from harness.report.tables.noise import noise_table as noise_table
 from harness.report.tables.outcomes import agreement_table as agreement_table
 from harness.report.tables.outcomes import cells_table as cells_table
 from harness.report.tables.outcomes import missing_table as missing_table
 from harness.report.tables.outcomes import status_counts as status_counts
-from harness.report.tables.pivots import choose_lengths as choose_lengths
 from harness.report.tables.pivots import memory_pivot as memory_pivot
 from harness.report.tables.pivots import rate_pivot as rate_pivot
 from harness.report.tables.pivots import time_pivot as time_pivot

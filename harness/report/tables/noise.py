@@ -63,7 +63,7 @@ def flag_table(table: pd.DataFrame) -> pd.DataFrame:
     """Return each flag, the number of cells that carry it, and the advice that goes with it."""
     import pandas as pd
 
-    from harness.measure.flags import FLAGS
+    from harness.record import FLAGS
 
     counts = flag_counts(table)
     rows = [(flag, units.count(counts[flag]), FLAGS.get(flag, "")) for flag in sorted(counts)]

@@ -2,30 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from harness.report import units
 from harness.report.fits import FitIndex, exponent_note, exponent_text, law_text, matrices_text
 from harness.report.palette import ordered
-from harness.report.panels import Panel
+from harness.report.panels import Panel, choose_lengths
 from harness.report.tables.cells import NOTHING, Write, figure
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-def choose_lengths(lengths: Sequence[int], count: int) -> list[int]:
-    """Choose at most `count` lengths, evenly spread, both ends among them; powers of two first."""
-    known = sorted(set(lengths))
-    if len(known) <= count:
-        return known
-    powers = [length for length in known if length & (length - 1) == 0]
-    pool = powers if len(powers) >= count and powers[-1] == known[-1] else known
-    if count < 2:
-        return pool[-count:] if count else []
-    steps = [round(place * (len(pool) - 1) / (count - 1)) for place in range(count)]
-    return [pool[step] for step in steps]
 
 
 def shown(frame: pd.DataFrame) -> list[str]:

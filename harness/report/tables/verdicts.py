@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from harness.report import units
@@ -18,20 +18,18 @@ if TYPE_CHECKING:
 SHOWN_IN = "shown in"
 
 
-def claims_table(
-    claims: Sequence[Claim], verdicts: Sequence[Verdict], titles: Collection[str] = ()
-) -> pd.DataFrame:
+def claims_table(claims: Sequence[Claim], verdicts: Sequence[Verdict]) -> pd.DataFrame:
     """Return one row per claim: what it says and predicts, its verdict, what was observed.
 
-    The last column, `shown in`, is Markdown: links to the claim's lines and to those sections
-    among `titles` that show it.
+    The last column, `shown in`, is Markdown: links to the claim's lines and to the sections that
+    show it.
     """
     import pandas as pd
 
     rows = [
         (
             each.claim.id, each.claim.sentence, each.claim.prediction, each.tally(),
-            each.observed(), links(each.claim.id, titles),
+            each.observed(), links(each.claim.id),
         )
         for each in entries(claims, verdicts)
     ]  # fmt: skip

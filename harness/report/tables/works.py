@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from harness.report import units
-from harness.report.panels import Panel
-from harness.report.tables.pivots import choose_lengths, pivot
+from harness.report.panels import Panel, choose_lengths
+from harness.report.tables.pivots import pivot
 
 if TYPE_CHECKING:
     import pandas as pd
