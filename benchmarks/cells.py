@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from itertools import product
 
-from harness.case import Case, cell_name
+from harness.cases.case import Case, cell_name
 
 Call = Callable[[], object]
 # The whole score matrix, a fused kernel, and a Python loop over blocks; 70 us to 0.1 s a call.

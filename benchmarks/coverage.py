@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from statistics import median
 
-from tests.analysis.covering import cover, laws, share
-from tests.measure.simulated import held_when_stopped, told_apart
-from tests.measure.spins import KNOWN_NS, spin_errors
+from tests.support.interval_coverage import cover, laws, share
+from tests.support.simulated_machine import held_when_stopped, told_apart
+from tests.support.timed_calls import KNOWN_NS, spin_errors
 
 TRIALS = 2000
 COUNTS = (12, 30, 100)

@@ -12,9 +12,9 @@ from itertools import chain
 import numpy as np
 from scipy import special, stats
 
-from harness.analysis.change import change_of
-from tests.analysis.draws import Noise, draw_replicas
-from tests.analysis.simulation import Found, Machine, false_alarms, found_creep, found_steps
+from harness.analysis.tracking.change import change_of
+from tests.support.night_draws import Noise, draw_replicas
+from tests.support.simulated_nights import Found, Machine, false_alarms, found_creep, found_steps
 
 STEPS = (0.03, 0.05, 0.10)
 CREEP, CREEP_NIGHTS, CREEP_START = 0.005, 15, 35

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from harness.analysis.statistics import median_interval, replica_summary
+from harness.analysis.fits.intervals import median_interval, replica_summary
 
-# The engine's own leave (harness/measure/entrant.py, which loads torch).
+# The engine's own leave (harness/measure/rounds.py, which loads torch).
 MIN_SAMPLES = 5
 MIN_SLOW_SAMPLES = 3
 SLOW_CALL_S = 0.1

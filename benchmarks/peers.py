@@ -30,8 +30,8 @@ from benchmarks.runner import Place  # noqa: E402
 from benchmarks.tools import Tool, tools_for  # noqa: E402
 from harness.measure.machine import facts as machine_facts  # noqa: E402
 from harness.measure.machine import fingerprint  # noqa: E402
-from harness.pool.orders import default_threads  # noqa: E402
-from harness.settings import find_device  # noqa: E402
+from harness.measure.protocol import default_threads  # noqa: E402
+from harness.run.settings import find_device  # noqa: E402
 
 PACKAGES = ("torch", "pytest-benchmark", "pyperf", "triton")
 BUSY_SHARE = 0.5  # of the cores

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.outcome import Outcome, outcome, quartiles
-from harness.pool.orders import HOME, WorkerSpec, share_cores, worker_environment
+from harness.measure.protocol import HOME, WorkerSpec, share_cores, worker_environment
 
 LAST_LINES = 5
 Settings = Mapping[str, float]

@@ -8,7 +8,7 @@ import sys
 from benchmarks.cells import all_cells
 from benchmarks.outcome import Outcome, summary
 from benchmarks.runner import Answer, Place, Settings
-from harness.store import Run, find_run, load_run
+from harness.records.store import Run, find_run, load_run
 
 # The suite of these cells: behaviours and conventions, which no peer asks, are another suite.
 SUITE = "suites/test_length.py"

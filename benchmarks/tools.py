@@ -9,7 +9,7 @@ from functools import partial
 from benchmarks.outcome import Outcome, merged, reaches
 from benchmarks.runner import Answer, Place, Settings, run_child, run_pyperf, run_pytest
 from benchmarks.session import run_session
-from harness.grid import load_grid
+from harness.cases.grid import load_grid
 
 REPLICAS = 3
 QUARTILES = "quartiles of the samples"

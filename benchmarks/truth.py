@@ -9,7 +9,7 @@ import pandas as pd
 
 from benchmarks.costs import Data, outcomes, rows_of
 from benchmarks.outcome import Outcome, merged
-from harness.analysis.statistics import median_interval
+from harness.analysis.fits.intervals import median_interval
 
 OURS = ("engine", "session")
 JOINED = 3

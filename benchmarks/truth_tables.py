@@ -13,7 +13,7 @@ from benchmarks.costs import Data
 from benchmarks.markdown import share, table
 from benchmarks.truth import KINDS, process_medians, reference_spread
 from benchmarks.verdict import NAMES
-from harness.analysis.statistics import median_interval
+from harness.analysis.fits.intervals import median_interval
 
 LEAST_PROCESSES = 10
 CELL = re.compile(r"(?P<backend>.+)\.\w+-t(?P<length>\d+)-")

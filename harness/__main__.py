@@ -6,14 +6,12 @@ import sys
 
 import typer
 
-from harness.commands.compare import compare
-from harness.commands.explain import explain
-from harness.commands.export import export
-from harness.commands.history import history
-from harness.commands.machine import backends, doctor, grid
-from harness.commands.runs import claims, report, show_run
-from harness.commands.site import site
-from harness.faults import one_line
+from harness.cases.text import one_line
+from harness.cli.compare import compare, history
+from harness.cli.explain import explain
+from harness.cli.export import export, site
+from harness.cli.machine import backends, doctor, grid
+from harness.cli.runs import claims, report, show_run
 
 app = typer.Typer(
     help="Look at attention benchmarks. Measuring is done by: pytest suites --benchmark-only",

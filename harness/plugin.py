@@ -9,7 +9,8 @@ from typing import IO, Any
 
 import pytest
 
-from harness.asking import (
+from harness.cases.grid import Cell
+from harness.cli.collect import (
     HANDLERS,
     JSON,
     OPTIONS,
@@ -23,11 +24,17 @@ from harness.asking import (
     settings_of,
     unlooked,
 )
-from harness.asking import conform as conform
-from harness.conformance import Question
-from harness.ending import end_as_after_ctrl_c, end_on_full_disk, said_once
-from harness.grid import Cell
-from harness.injection import ReplayClock, Wanted, replay, without_nan
+from harness.cli.collect import conform as conform
+from harness.cli.pytest_run import (
+    ReplayClock,
+    Wanted,
+    end_as_after_ctrl_c,
+    end_on_full_disk,
+    replay,
+    said_once,
+    without_nan,
+)
+from harness.records.record import Question
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -124,8 +131,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         return
     if config.getoption("dist", "no") != "no":
         raise pytest.UsageError("timing under pytest-xdist means nothing: run without -n")
-    from harness.pool.session import Session
-    from harness.report.progress import Progress
+    from harness.run.progress import Progress
+    from harness.run.session import Session
 
     config.stash[HANDLERS] = end_as_after_ctrl_c()
     reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
@@ -184,7 +191,7 @@ def pytest_benchmark_update_json(config: pytest.Config, output_json: dict[str, A
     """Keep pytest-benchmark's file valid JSON: no bare NaN; put it beside the tables."""
     from pytest_benchmark.utils import safe_dumps
 
-    from harness.writer import write_text
+    from harness.records.writer import write_text
 
     output_json.update(without_nan(output_json))
     run = config.stash.get(SESSION, None)
@@ -240,7 +247,7 @@ def pytest_terminal_summary(
     run = config.stash.get(SESSION, None)
     if run is None:
         return
-    from harness.report.build import report_and_summarise
+    from harness.report.markdown import report_and_summarise
 
     with said_once(terminalreporter.write_line, "the report"):
         report_and_summarise(run.folder, settings_of(config).reports, terminalreporter._tw._file)

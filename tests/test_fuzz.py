@@ -16,11 +16,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from harness.case import Case
-from harness.grid import CASES_MOST, load_grid
-from tests import damage
-from tests.asking import ask, assert_polite
-from tests.report import runs
+from harness.cases.case import Case
+from harness.cases.grid import CASES_MOST, load_grid
+from tests.support import damaged_runs as damage
+from tests.support import made_runs as runs
+from tests.support.run_command import ask, assert_polite
 
 FILES = (
     "run.json", "journal.jsonl", "cells.csv", "cells.parquet", "samples.parquet", "conformance.csv"
@@ -62,7 +62,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A small run; figures are left out, since drawing them takes far longer than the rest."""
     with pytest.MonkeyPatch.context() as patch:
         for name in ("time", "memory", "throughput", "ratio", "dots", "sweep", "noise"):
-            patch.setattr(f"harness.report.plots.{name}_figure", lambda *_, **__: None)
+            patch.setattr(f"harness.report.figures.{name}_figure", lambda *_, **__: None)
         yield write_made(tmp_path_factory.mktemp("results") / "made")
 
 

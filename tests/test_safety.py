@@ -15,15 +15,16 @@ from pathlib import Path
 import pytest
 from markdown_it import MarkdownIt
 
-from harness.case import Case
-from harness.record import Record
-from harness.report.build import report_and_summarise
-from harness.store import find_run, load_run
-from tests import damage
-from tests.asking import ask, assert_polite
-from tests.report import runs
+from harness.cases.case import Case
+from harness.records.record import Record
+from harness.records.store import find_run, load_run
+from harness.report.markdown import report_and_summarise
+from tests.support import ROOT
+from tests.support import damaged_runs as damage
+from tests.support import made_runs as runs
+from tests.support.run_command import ask, assert_polite
 
-HARNESS = Path(__file__).resolve().parent.parent / "harness"
+HARNESS = ROOT / "harness"
 BACKEND = f"mine-{damage.SCRIPT}{damage.ANSI}$\\frac{{x$ 日本 🎉"
 REASON = f"{damage.SCRIPT} {damage.IMAGE} {damage.LINK} <img src=x onerror=alert(1)> {damage.ANSI}"
 # Calls that run what a file holds; numpy's and torch's loaders unpickle.

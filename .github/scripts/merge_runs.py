@@ -11,11 +11,11 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
-from harness.analysis.statistics import median_interval, replica_summary
-from harness.export.rows import records
-from harness.record import Record, Status
-from harness.store import Run, load_run
-from harness.writer import RunWriter
+from harness.analysis.fits.intervals import median_interval, replica_summary
+from harness.records.record import Record, Status
+from harness.records.store import Run, load_run
+from harness.records.writer import RunWriter
+from harness.report.exports.rows import records
 
 Seen = tuple[Record, list[list[float]]]
 

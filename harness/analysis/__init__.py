@@ -1,1 +1,1 @@
-"""What the measurements mean: pure statistics, fits and verdicts, without torch."""
+"""From records to statements: fits of one series, claims, runs over time; without torch."""

@@ -1,19 +1,24 @@
-"""Backend: the seam between a case and a library; and the one list of backends.
-
-This file and every file in backends/ import torch and optional libraries inside functions only:
-the parent process lists backends by name without loading torch.
-"""
+"""Backend: one way of computing attention; the list of them, and why one is not there."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+import contextlib
+import importlib
+import io
+import logging
+import os
+import re
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 if TYPE_CHECKING:
     import torch
 
     from harness.attention.inputs import Inputs
-    from harness.case import Case
+    from harness.cases.case import Case
 
 Call = Callable[[], "torch.Tensor"]
 
@@ -91,3 +96,119 @@ def backend(cls: B) -> B:
         raise ValueError(f"backend {cls.name!r} is listed twice")
     BACKENDS[cls.name] = cls()
     return cls
+
+
+def extra_name(spec: str) -> str:
+    """Return the backend's name, its attribute with dashes; ValueError if not MODULE:ATTR.
+
+    The module is not imported: the parent process needs only the name.
+    """
+    module, colon, attribute = spec.partition(":")
+    if not (module and colon and attribute.isidentifier()):
+        raise ValueError(f"an extra backend is MODULE:ATTR, not {spec!r}")
+    return attribute.lower().replace("_", "-")
+
+
+def load_extra(spec: str) -> Backend:
+    """Import a backend: an instance or subclass of Backend, or a function.
+
+    The function gets (query, key, value, mask, scale): tensors in [batch, heads, length, dim], a
+    boolean mask [batch or 1, 1, length_query, length_key] that is True where a query may look, or
+    None, and a float. The folder of the run is searched last.
+    """
+    name = extra_name(spec)
+    module, _, attribute = spec.partition(":")
+    if os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())
+    found: Any = getattr(importlib.import_module(module), attribute)
+    if isinstance(found, Backend):
+        return found
+    if isinstance(found, type) and issubclass(found, Backend):
+        return found()
+    return wrap_function(name, found)
+
+
+def wrap_function(name: str, function: Callable[..., Any]) -> Backend:
+    """Make a backend of a bare function."""
+
+    class FunctionBackend(Backend):
+        takes_mask = True
+
+        def unsupported(self, case: Case) -> str | None:
+            return "its boolean mask cannot say a bias" if case.mask == "alibi" else None
+
+        def prepare(self, case: Case, inputs: Inputs) -> Call:
+            fixed = (inputs.query, inputs.key, inputs.value, inputs.keep(), inputs.scale)
+            return cast(Call, lambda: function(*fixed))
+
+    FunctionBackend.name = name
+    return FunctionBackend()
+
+
+REASON_LENGTH = 160
+# Everything seen from broken installs; a KeyboardInterrupt is not one of them.
+BROKEN = (Exception, SystemExit)
+
+
+def one_line(error: BaseException | str) -> str:
+    """Return the first line of an error's text: no addresses, at most 160 characters."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    text = lines[0] if lines else type(error).__name__
+    text = re.sub(r"\s*\(Triggered internally at .*", "", text)
+    text = re.sub(r"\s*(at )?0x[0-9a-fA-F]+", "", text)
+    text = " ".join(text.split()).rstrip(":")
+    return text if len(text) <= REASON_LENGTH else text[: REASON_LENGTH - 1].rstrip() + "…"
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Hide warnings, log lines and prints of a library; errors still come through.
+
+    Not for timed calls, and only what goes through Python: a C library's own prints stay.
+    """
+    disabled = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    sink = io.StringIO()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with contextlib.redirect_stdout(sink), contextlib.redirect_stderr(sink):
+                yield
+    finally:
+        logging.disable(disabled)
+
+
+def load(module: str) -> ModuleType:
+    """Import an optional library quietly; raise Unavailable with the reason when it is broken."""
+    try:
+        with quiet():
+            return importlib.import_module(module)
+    except BROKEN as error:
+        raise Unavailable(one_line(f"cannot import {module}: {one_line(error)}")) from None
+
+
+def broken(*modules: str) -> str | None:
+    """Say why one of these modules cannot be imported, or None."""
+    try:
+        for module in modules:
+            load(module)
+    except Unavailable as error:
+        return str(error)
+    return None
+
+
+def closest_refusal(text: str) -> str:
+    """Return what the operator nearest to accepting says: the one with the fewest objections."""
+    refusals: list[list[str]] = []
+    for line in text.splitlines():
+        if "is not supported because" in line:
+            refusals.append([])
+        elif refusals and line.strip():
+            refusals[-1].append(line.strip())
+    if not refusals:
+        return one_line(text)
+    reason, *others = min(refusals, key=lambda lines: len(lines))
+    for other in others:
+        if len(reason) + len(other) + 2 <= REASON_LENGTH:
+            reason += f"; {other}"
+    return one_line(reason)

@@ -6,10 +6,16 @@ from collections.abc import Sequence
 
 import torch
 
-from harness.attention.agreement import Agreement, largest
+from harness.attention.agreement import (
+    Agreement,
+    allowed,
+    describe,
+    largest,
+    require_finite,
+    wrong_form,
+)
 from harness.attention.inputs import Inputs
 from harness.attention.reference import Chunk, chunks, scored
-from harness.attention.tolerance import allowed, describe, require_finite, wrong_form
 
 GRADIENT_FACTOR = 3.0  # times the error of the same formula in the inputs' dtype
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from harness.attention.backend import Backend
-from harness.attention.reasons import BROKEN, one_line, quiet
-from harness.attention.work import WORKS
-from harness.case import Case
+from harness.attention.backend import BROKEN, Backend, one_line, quiet
+from harness.attention.works import WORKS
+from harness.cases.case import Case
 
 # The dtypes to try, the usual one of the device first.
 CPU_DTYPES = ("float32", "bfloat16", "float16", "float64")

@@ -1,1 +1,1 @@
-"""How a cell is measured: clock, memory, kernel record, ceilings, machine."""
+"""What happens inside a worker: the visit, its clocks, memory, guard, device and machine."""

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import secrets
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from time import perf_counter
 from typing import Any
 
 import torch
@@ -12,19 +16,37 @@ from harness.attention.agreement import Oracle
 from harness.attention.backend import Backend, Unsupported
 from harness.attention.backend import Call as Forward
 from harness.attention.reference import checked_rows
-from harness.attention.work import WORKS, GradientJudge, Judge
+from harness.attention.works import WORKS, GradientJudge, Judge
 from harness.measure.clock import timed_call
 from harness.measure.device import Device
-from harness.measure.guard import Guard
-from harness.measure.kernels import kernel_of, matches
-from harness.measure.leak import inspect_growth
-from harness.measure.memory import Peak, peak
+from harness.measure.guard import Guard, inspect_growth
+from harness.measure.machine import refuse, wanted_bytes
+from harness.measure.memory import Peak, kernel_of, matches, peak
 from harness.measure.outcome import Failure
 from harness.measure.phases import Gradients, Passes
-from harness.measure.refusal import refuse, wanted_bytes
-from harness.measure.spending import Spending
-from harness.pool.orders import Visit
-from harness.record import Status
+from harness.measure.protocol import Visit
+from harness.records.record import Status
+
+
+class Spending:
+    """Add up seconds by purpose; what runs inside another purpose is taken from that one."""
+
+    def __init__(self) -> None:
+        self.seconds: defaultdict[str, float] = defaultdict(float)
+        self._inner = [0.0]
+
+    @contextmanager
+    def on(self, purpose: str) -> Iterator[None]:
+        """Count the seconds inside towards a purpose."""
+        begin = perf_counter()
+        self._inner.append(0.0)
+        try:
+            yield
+        finally:
+            whole = perf_counter() - begin
+            self.seconds[purpose] += whole - self._inner.pop()
+            self._inner[-1] += whole
+
 
 Fields = dict[str, Any]
 LATER = "right at first, but after the timing"

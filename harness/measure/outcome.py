@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import torch
 
-from harness.record import Status
+from harness.records.record import Status
 
 LONGEST_REASON = 240
 # A CPU allocation failure is a plain RuntimeError (c10/core/impl/alloc_cpu.cpp); the libraries'

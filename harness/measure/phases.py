@@ -5,8 +5,7 @@ from __future__ import annotations
 import torch
 
 from harness.attention.backend import Call as Forward
-from harness.attention.backend import Unsupported
-from harness.attention.reasons import closest_refusal
+from harness.attention.backend import Unsupported, closest_refusal
 from harness.measure.clock import Call
 
 Gradients = tuple[torch.Tensor | None, ...]

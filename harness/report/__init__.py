@@ -1,1 +1,1 @@
-"""What people see: tables, figures, Markdown, the terminal summary."""
+"""From statements to what people and machines read."""

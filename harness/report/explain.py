@@ -10,8 +10,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from harness.example import Example, Matrix, Step, steps
-from harness.report.listing import plain_table
+from harness.cases.example import Example, Matrix, Step, steps
+from harness.report.words.listing import plain_table
 
 SHOWN = 8  # rows and columns of a matrix; wider ones do not fit 100 columns
 ANSWER = 4  # numbers of an answer

@@ -1,20 +1,23 @@
-"""The report of a run: README.md, figures, verdicts.json; a rebuild gives the same bytes."""
+"""Build: from a run's folder to its report, its verdicts and the summary on the terminal."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
-from harness.report import headline, sections
-from harness.report.gallery import Gallery
-from harness.report.markup import escape
+from rich.console import Console
+
+from harness.records.store import load_run
+from harness.records.writer import write_json, write_text
+from harness.report import sections, summary
+from harness.report.figures.canvas import Gallery
 from harness.report.sections.cost import join
 from harness.report.view import View, make_view
-from harness.writer import write_json, write_text
+from harness.report.words.markup import escape
 
 if TYPE_CHECKING:
-    from harness.store import Run
+    from harness.records.store import Run
 
 README, VERDICTS = "README.md", "verdicts.json"
 SECTIONS: dict[str, Callable[[View, Gallery], str]] = {
@@ -92,5 +95,18 @@ def _summary(view: View) -> str:
     words = [f"Run {escape(view.run.name)}"]
     words += [f"grid {escape(grid)}"] if grid else []
     words += [f"started {escape(facts.get('started'))}"] if facts.get("started") else []
-    text = " ".join(escape(sentence) for sentence in headline.sentences(view))
+    text = " ".join(escape(sentence) for sentence in summary.sentences(view))
     return join(", ".join(words) + ".", text)
+
+
+WIDTH = 100
+
+
+def report_and_summarise(folder: Path, reports: Path, file: IO[str]) -> None:
+    """Read the run, write reports/<run>/ and verdicts.json, and print the summary."""
+    from harness.report.terminal import print_view
+    from harness.report.view import make_view
+
+    view = make_view(load_run(folder))
+    path = write_report(view, reports)
+    print_view(view, path, Console(file=file, width=WIDTH, highlight=False))

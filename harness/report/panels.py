@@ -1,18 +1,18 @@
-"""Cut a run's table into panels: rows that differ only in length, or only in one other axis.
-
-Every table and figure is drawn from a panel, so that no forgotten column mixes two series.
-"""
+"""Panels: rows that belong in one table or figure, and their fits in words."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Self
 
-from harness.case import DTYPE_CODES, MASK_CODES, PHASE_CODES, WORK_CODES
+from harness.cases.case import DTYPE_CODES, ITEM_SIZES, MASK_CODES, PHASE_CODES, WORK_CODES
+from harness.report.words import units
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from harness.analysis.fits.series import SeriesFit
 
 LENGTHS = ["length_query", "length_key"]
 
@@ -153,3 +153,69 @@ def choose_lengths(lengths: Sequence[int], count: int) -> list[int]:
         return pool[-count:] if count else []
     steps = [round(place * (len(pool) - 1) / (count - 1)) for place in range(count)]
     return [pool[step] for step in steps]
+
+
+FitIndex = dict[tuple[Panel, str], "SeriesFit"]
+REASONS = {"few": "too few lengths", "floor": "near the floor", "misfit": "no law fits"}
+
+
+def index_fits(fits: Iterable[SeriesFit]) -> FitIndex:
+    """Find fits by panel and backend; where a kernel changed, the part with the longest T."""
+    ordered = sorted(fits, key=lambda fit: max(fit.series.lengths, default=0))
+    return {(Panel.of(fit.series.key), fit.series.key.backend): fit for fit in ordered}
+
+
+def exponent_text(found: SeriesFit | None) -> str:
+    """Write the exponent of time with its interval, and why it does not count if so."""
+    fit = found.time if found else None
+    if fit is None:
+        return units.ABSENT
+    text = units.interval(fit.exponent, fit.low, fit.high)
+    if fit.reason is None:
+        return text
+    reason = REASONS.get(fit.reason, fit.reason)
+    return reason if text == units.ABSENT else f"{text} ({reason})"
+
+
+def exponent_note(found: SeriesFit | None) -> str:
+    """Write the exponent for a legend: the interval, or in its place why it does not count."""
+    fit = found.time if found else None
+    if fit is None:
+        return units.ABSENT
+    if fit.reason is not None:
+        return REASONS.get(fit.reason, fit.reason)
+    return units.interval(fit.exponent, fit.low, fit.high)
+
+
+def matrices_of(found: SeriesFit | None, panel: Panel) -> float | None:
+    """Return the score matrices alive at the peak: the T² term over the bytes of one."""
+    fit = found.memory if found else None
+    itemsize = ITEM_SIZES.get(panel.dtype)
+    if fit is None or itemsize is None or fit.reason is not None:
+        return None
+    return units.number(
+        fit.score_matrices(batch=panel.batch, heads=panel.heads, itemsize=itemsize)
+    )
+
+
+def matrices_text(found: SeriesFit | None, panel: Panel) -> str:
+    """Write the number of score matrices: `2.00`, or `none` for a peak without a T² term."""
+    count = matrices_of(found, panel)
+    if count is None:
+        return units.ABSENT
+    return "none" if abs(count) < 0.005 else f"{count:.2f}"
+
+
+def law_text(found: SeriesFit | None) -> str:
+    """Write the law of the peak in bytes: `32 T² + 1,028 T + 4`."""
+    fit = found.memory if found else None
+    if fit is None or fit.reason is not None:
+        return units.ABSENT
+    powers = zip(reversed(fit.coefficients), (" T²", " T", ""), strict=True)
+    terms = [f"{_coefficient(value)}{power}" for value, power in powers if abs(value) >= 5e-4]
+    return " + ".join(terms).replace("+ -", "- ") or "0"
+
+
+def _coefficient(value: float) -> str:
+    nearest = round(value)
+    return f"{nearest:,}" if abs(value - nearest) < 5e-4 else units.significant(value, digits=4)

@@ -13,19 +13,20 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from harness.faults import printable
-from harness.report import tables
-from harness.report.digest import claim_lines, closing, contrary
-from harness.report.ledger import entries
-from harness.report.markup import plain
+from harness.cases.text import printable
+from harness.report.claims_table import entries
+from harness.report.summary import claim_lines, closing, contrary
+from harness.report.tables.outcomes import cells_table
+from harness.report.tables.pivots import memory_pivot, time_pivot
 from harness.report.view import View
+from harness.report.words.markup import plain
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from harness.analysis.series import SeriesFit
-    from harness.analysis.verdict import Verdict
-    from harness.store import Run
+    from harness.analysis.claims.evidence import Verdict
+    from harness.analysis.fits.series import SeriesFit
+    from harness.records.store import Run
 
 WIDTH = 100
 # What one length takes, and what the name and the closing columns take of a line.
@@ -50,7 +51,7 @@ def print_view(view: View, report_path: Path | None, console: Console) -> None:
         if view.panels:
             _print_main_sweep(view, console)
         else:
-            _print_table(console, "Cells", tables.cells_table(view.table))
+            _print_table(console, "Cells", cells_table(view.table))
         _print_ledger(console, view.verdicts)
         for line in closing(view, report_path):
             _print_line(console, Text(printable(line)))
@@ -60,13 +61,13 @@ def _print_main_sweep(view: View, console: Console) -> None:
     """Print time and peak memory of the richest sweep over T."""
     panel, frame = view.panels[0]
     count = max(1, min(LENGTHS_MOST, (console.width - REST_WIDTH) // LENGTH_WIDTH))
-    times = tables.time_pivot(
+    times = time_pivot(
         panel, frame, fits=view.index, speed=view.speeds[panel], baseline=view.baseline,
         count=count, short=True,
     )  # fmt: skip
     _print_table(console, f"Time of one call: {panel.title()}", times)
     if frame["peak_bytes"].notna().any():
-        peaks = tables.memory_pivot(panel, frame, fits=view.index, count=count, short=True)
+        peaks = memory_pivot(panel, frame, fits=view.index, count=count, short=True)
         _print_table(console, "Peak memory above the inputs", peaks)
 
 

@@ -2,21 +2,76 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from harness.report.fits import FitIndex, index_fits
-from harness.report.panels import Panel, distinct, length_panels
-from harness.report.speedup import speedups
+from harness.records.record import Record, Status
+from harness.report.panels import FitIndex, Panel, distinct, index_fits, length_panels
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from harness.analysis.series import SeriesFit
-    from harness.analysis.verdict import Verdict
-    from harness.store import Run
+    from harness.analysis.claims.evidence import Verdict
+    from harness.analysis.fits.ratio import Rounds
+    from harness.analysis.fits.series import SeriesFit
+    from harness.records.store import Run
+
+COLUMNS = ["backend", "length", "ratio", "low", "high"]
+
+
+def speedups(
+    frame: pd.DataFrame, baseline: str, *, rounds: Mapping[str, Rounds] | None = None
+) -> pd.DataFrame:
+    """Return backend, length, ratio, low, high for one panel: baseline time over own time.
+
+    The intervals are those of `analysis.ratio`: paired by process, and by round where `rounds`
+    (`rounds_by_cell` of the run's samples) has both cells. The baseline itself is left out. Empty
+    if it was not timed.
+    """
+    import pandas as pd
+
+    cells = timed(frame)
+    base = {cell.length_query: cell for cell in cells if cell.backend == baseline}
+    rows = [
+        (cell.backend, cell.length_query, *ratio_of(base[cell.length_query], cell, rounds=rounds))
+        for cell in cells
+        if cell.backend != baseline and cell.length_query in base
+    ]
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def mask_ratios(frame: pd.DataFrame, full: pd.DataFrame) -> pd.DataFrame:
+    """Return backend, length, ratio, low, high: masked time over unmasked time."""
+    import pandas as pd
+
+    bare = {(cell.backend, cell.length_query): cell for cell in timed(full)}
+    rows = [
+        (cell.backend, cell.length_query, *ratio_of(cell, bare[cell.backend, cell.length_query]))
+        for cell in timed(frame)
+        if (cell.backend, cell.length_query) in bare
+    ]
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def timed(frame: pd.DataFrame) -> list[Record]:
+    """Return the cells that are ok and have a time."""
+    from harness.analysis.fits.series import read_records
+
+    rows = frame[(frame["status"] == Status.OK) & frame["time_median_s"].notna()]
+    return read_records(rows)
+
+
+def ratio_of(
+    top: Record, bottom: Record, *, rounds: Mapping[str, Rounds] | None = None
+) -> tuple[float, float, float]:
+    """Return the ratio of two times and its 95 % interval."""
+    from harness.analysis.fits.ratio import time_ratio
+
+    ratio = time_ratio(top, bottom, rounds=rounds)
+    return ratio.value, ratio.low, ratio.high
+
 
 DEFAULT_BASELINE = "naive"
 # Columns that no table or figure shows: dropped once, since every cut of a frame copies them all.
@@ -61,7 +116,7 @@ class View:
     @cached_property
     def rounds(self) -> dict[str, list[list[float]]]:
         """The samples of each cell by replica and round, for ratios that pair them."""
-        from harness.analysis.ratio import rounds_by_cell
+        from harness.analysis.fits.ratio import rounds_by_cell
 
         return rounds_by_cell(self.run.samples)
 
@@ -106,8 +161,8 @@ class View:
 def make_view(run: Run) -> View:
     """Judge and fit a run."""
     from harness.analysis.claims import judge
-    from harness.analysis.series import fit_all
-    from harness.noise import spreads_of
+    from harness.analysis.fits.series import fit_all
+    from harness.records.noise import spreads_of
 
     table = distinct(run.table)
     fits = fit_all(table, spreads_of(run.facts))

@@ -6,13 +6,12 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from worked import case_of
 
 from harness.attention.agreement import Oracle, check
-from harness.attention.inputs import Inputs, make_inputs
-from harness.attention.masks import keep_mask
+from harness.attention.inputs import Inputs, keep_mask, make_inputs
 from harness.attention.reference import by_rows, oracle, plain
-from harness.case import DTYPE_CODES, MASK_CODES, Case
+from harness.cases.case import DTYPE_CODES, MASK_CODES, Case
+from tests.support.worked_example import case_of
 
 
 def attend(

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import pytest
 import torch
-from worked import case_of
 
 from harness.attention.agreement import Oracle
+from harness.attention.backend import wrap_function
 from harness.attention.backends import BACKENDS
-from harness.attention.extra import wrap_function
-from harness.attention.inputs import Inputs, make_inputs
-from harness.attention.invariants import run
-from harness.attention.masks import keep_mask
+from harness.attention.behaviours.invariants import run
+from harness.attention.inputs import Inputs, keep_mask, make_inputs
 from harness.attention.probe import probe
 from harness.attention.reference import oracle
-from harness.attention.spans import alibi_slopes
-from harness.case import Case
+from harness.cases.case import Case
+from harness.cases.masks import alibi_slopes
+from tests.support.worked_example import case_of
 
 HERE = ("naive", "rowwise", "tiled", "sdpa", "sdpa-math", "sdpa-flash")
 

@@ -6,15 +6,15 @@ import functools
 
 import pytest
 import torch
-from worked import case_of, worked_example
 
-from harness.attention import invariants
 from harness.attention.agreement import Oracle
 from harness.attention.backend import Unsupported
 from harness.attention.backends import BACKENDS
+from harness.attention.behaviours import invariants
 from harness.attention.inputs import Inputs, make_inputs
 from harness.attention.probe import probe
-from harness.case import DTYPE_CODES, MASK_CODES, Case
+from harness.cases.case import DTYPE_CODES, MASK_CODES, Case
+from tests.support.worked_example import case_of, worked_example
 
 # Rows, keys, and fields. Lengths off the tile, crossed both ways, dims and heads that differ.
 SHAPES = {

@@ -11,12 +11,12 @@ import torch
 from harness.attention.backend import Backend, Unsupported
 from harness.attention.backends import BACKENDS
 from harness.attention.behaviours import BEHAVIOURS
-from harness.attention.known import Known, known_deviations, with_known
-from harness.case import DTYPE_CODES
-from harness.conformance import Finding
-from harness.measure.conform import examine
-from harness.settings import questions
-from tests.attention import faults
+from harness.attention.behaviours.known import Known, known_deviations, with_known
+from harness.cases.case import DTYPE_CODES
+from harness.measure.questions import examine
+from harness.records.record import Finding
+from harness.run.settings import questions
+from tests.support import faulty_backends as faults
 
 HERE = ("naive", "rowwise", "tiled", "sdpa", "sdpa-math", "sdpa-flash")
 NEW_TORCH = tuple(map(int, torch.__version__.split("+")[0].split(".")[:2])) >= (2, 13)
@@ -172,7 +172,7 @@ def test_flex_is_asked_only_where_it_is_listed() -> None:
 
 
 def test_raw_calls_are_refused_where_there_is_no_function() -> None:
-    from harness.attention.behaviours.raw import raw
+    from harness.attention.behaviours.behaviour import raw
 
     tensors = [torch.ones(1, 1, 2, 4)] * 3
     with pytest.raises(Unsupported, match="no function of its own"):

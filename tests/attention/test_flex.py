@@ -6,15 +6,15 @@ import pytest
 import torch
 from torch._dynamo.testing import CompileCounter
 from torch.nn.attention.flex_attention import create_block_mask
-from worked import case_of
 
-from harness.attention import invariants
 from harness.attention.agreement import check
 from harness.attention.backends import BACKENDS
 from harness.attention.backends.flex import block_mask, mask_rule, own_function
+from harness.attention.behaviours import invariants
 from harness.attention.inputs import make_inputs
 from harness.attention.probe import probe
-from harness.case import MASK_CODES
+from harness.cases.case import MASK_CODES
+from tests.support.worked_example import case_of
 
 
 @pytest.mark.parametrize("mask", [mask for mask in MASK_CODES if mask != "full"])

@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 import torch
 from torch.nn.functional import scaled_dot_product_attention
-from works import judge, work_case
 
-from harness.attention import cached, invariants, learning
 from harness.attention.backends import BACKENDS
-from harness.attention.cached import Cache
-from harness.attention.model import EXACT, Model, logits
-from harness.attention.text import make_text, sequence_answer
+from harness.attention.behaviours import invariants
+from harness.attention.works import cached
+from harness.attention.works import model as learning
+from harness.attention.works.cached import Cache
+from harness.attention.works.model import EXACT, Model, logits, make_text, sequence_answer
+from tests.support.works_cases import judge, work_case
 
 SEQUENCE = [name for name, backend in BACKENDS.items() if backend.work == "sequence"]
 STEPS = [name for name, backend in BACKENDS.items() if backend.work == "step"]
@@ -116,7 +117,7 @@ def test_labels_shifted_by_one_disagree(name: str) -> None:
 @pytest.mark.parametrize("name", GENERATION)
 def test_a_second_call_gives_the_same(name: str) -> None:
     """The clock calls again and again: a cache must not grow."""
-    from harness.attention.work import WORKS
+    from harness.attention.works import WORKS
 
     case = work_case(BACKENDS[name].work)
     inputs = WORKS[case.work].make_inputs(case)

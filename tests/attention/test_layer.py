@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 import torch
-from works import judge, work_case
 
-from harness.attention import invariants
 from harness.attention.backends import BACKENDS
-from harness.attention.hidden import Hidden, layer_answer, make_hidden, projections_answer
+from harness.attention.behaviours import invariants
+from harness.attention.works.layer import Hidden, layer_answer, make_hidden, projections_answer
+from tests.support.works_cases import judge, work_case
 
 LAYERS = [name for name, backend in BACKENDS.items() if backend.work == "layer"]
 

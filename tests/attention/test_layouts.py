@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 import torch
-from worked import case_of
 
-from harness.attention import invariants
 from harness.attention.agreement import check
+from harness.attention.backend import broken
 from harness.attention.backends import BACKENDS
+from harness.attention.behaviours import invariants
 from harness.attention.inputs import make_inputs
-from harness.attention.reasons import broken
-from harness.case import MASK_CODES
+from harness.cases.case import MASK_CODES
+from tests.support.worked_example import case_of
 
 SHAPES = [(24, 24), (9, 30), (30, 9), (1, 17)]
 

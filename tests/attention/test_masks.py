@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
-from harness.attention.masks import keep_mask
-from harness.attention.spans import empty_rows, key_span
-from harness.case import MASK_CODES, Case
+from harness.attention.inputs import keep_mask
+from harness.cases.case import MASK_CODES, Case
+from harness.cases.masks import empty_rows, key_span
 
 
 def case_of(mask: str, rows: int, keys: int, **fields: int) -> Case:

@@ -6,11 +6,10 @@ import pytest
 import torch
 
 from harness.attention.backends import BACKENDS
-from harness.attention.inputs import make_inputs
-from harness.attention.masks import keep_mask
-from harness.attention.packed import PackedOracle, make_packed
+from harness.attention.inputs import keep_mask, make_inputs
 from harness.attention.reference import oracle
-from harness.case import Case
+from harness.attention.works.packed import PackedOracle, make_packed
+from harness.cases.case import Case
 
 
 def packed_case(mask: str, **fields: object) -> Case:

@@ -11,19 +11,27 @@ from typing import Any
 import pytest
 import torch
 
-from harness.attention.backend import Backend, Unavailable, Unsupported, backend
+from harness.attention.backend import (
+    Backend,
+    Unavailable,
+    Unsupported,
+    backend,
+    closest_refusal,
+    load,
+    one_line,
+    quiet,
+)
 from harness.attention.backends import BACKENDS
 from harness.attention.inputs import Inputs, make_inputs
 from harness.attention.probe import probe
-from harness.attention.reasons import closest_refusal, load, one_line, quiet
-from harness.case import Case
+from harness.cases.case import Case
 
 OPTIONAL = [name for name in BACKENDS if name.startswith(("xformers", "flash-attn"))]
 
 
 def test_the_list_of_backends_needs_no_torch() -> None:
     code = (
-        "import sys, harness.attention.backends as b; from harness.case import Case;"
+        "import sys, harness.attention.backends as b; from harness.cases.case import Case;"
         "[x.unsupported(Case.square(8)) for x in b.BACKENDS.values()];"
         "sys.exit('torch' in sys.modules)"
     )

@@ -6,12 +6,11 @@ import math
 
 import pytest
 import torch
-from works import judge, work_case
 
-from harness.attention import invariants
 from harness.attention.backends import BACKENDS
-from harness.attention.hidden import Hidden
-from harness.attention.recurrence import STEPS, make_recurrent, recurrent_answer
+from harness.attention.behaviours import invariants
+from harness.attention.works.layer import STEPS, Hidden, make_recurrent, recurrent_answer
+from tests.support.works_cases import judge, work_case
 
 KINDS = list(STEPS)
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import pytest
 import torch
-from worked import case_of, worked_example
 
 from harness.attention import reference
 from harness.attention.gradients import check_gradients, oracle_gradients
-from harness.attention.inputs import Inputs, make_inputs
-from harness.attention.masks import keep_mask
+from harness.attention.inputs import Inputs, keep_mask, make_inputs
 from harness.attention.reference import checked_rows, oracle
-from harness.case import MASK_CODES
+from harness.cases.case import MASK_CODES
+from tests.support.worked_example import case_of, worked_example
 
 # ALiBi adds a bias as well: test_alibi.py has it.
 PLAIN_MASKS = [mask for mask in MASK_CODES if mask != "alibi"]

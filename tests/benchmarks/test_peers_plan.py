@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from measured import found, measured
 
 from benchmarks import outcome as counting
 from benchmarks import peers
@@ -18,15 +17,18 @@ from benchmarks.plan import Plan, mixed, part
 from benchmarks.runner import Place, run_child, run_pytest
 from benchmarks.session import grid_text
 from benchmarks.tools import Tool, tools_for
-from harness.analysis.statistics import replica_summary
-from harness.grid import load_grid
-from harness.measure import entrant
-
-ROOT = Path(__file__).resolve().parents[2]
+from harness.analysis.fits.intervals import replica_summary
+from harness.cases.grid import load_grid
+from harness.measure import rounds as entrant
+from tests.support import ROOT
+from tests.support.peer_rows import found, measured
 
 
 def fake(needs: dict[str, float], asked: list[dict[str, float]], **fields: Any) -> Tool:
-    """A tool that is precise in a cell once its setting is what the cell needs."""
+    """
+
+    from tests.support import ROOT
+     tool that is precise in a cell once its setting is what the cell needs."""
 
     def run(place: Place, settings: Any, target: float) -> Any:
         asked.append(dict(settings))
@@ -209,7 +211,7 @@ def test_the_load_of_the_run_itself_is_not_held_against_it(make_plan: Any, after
 
 def test_the_session_comes_with_the_cap_of_the_grid_quick() -> None:
     [session] = [tool for tool in tools_for("cpu") if tool.name == "session"]
-    text = (ROOT / "suites" / "grids" / "quick.toml").read_text()
+    text = (ROOT / "harness" / "cases" / "grids" / "quick.toml").read_text()
     assert session.default == tomllib.loads(text)["cap_s"]
 
 

@@ -1,10 +1,10 @@
 import pytest
-from measured import found, measured, row
 
 from benchmarks.costs import costs, defaults
 from benchmarks.page import page
 from benchmarks.truth import reference_spread, references, truths
 from benchmarks.verdict import best_peer, default_sentence, sentences
+from tests.support.peer_rows import found, measured, row
 
 BOTH = ("engine", "peer")
 

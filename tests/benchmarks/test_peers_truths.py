@@ -2,12 +2,12 @@ import re
 from typing import Any
 
 import pytest
-from measured import found, long_run, measured, row
 
 from benchmarks.page import page
 from benchmarks.truth import references, truths
 from benchmarks.truth_tables import stated_table, turns_table
 from benchmarks.verdict import coverage_sentence
+from tests.support.peer_rows import found, long_run, measured, row
 
 BOTH = ("engine", "peer")
 

@@ -1,9 +1,9 @@
 import time
 from pathlib import Path
 
-from harness.measure.ceiling import last_cache_bytes, measure_ceilings
 from harness.measure.clock import CpuClock, Paced
 from harness.measure.device import CpuDevice
+from harness.measure.setup import last_cache_bytes, measure_ceilings
 
 
 def test_ceilings_are_plausible_and_quick() -> None:

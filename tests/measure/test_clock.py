@@ -5,7 +5,7 @@ from statistics import median
 import pytest
 
 from harness.measure.clock import CpuClock, timed_call, warm_up
-from tests.measure.fakes import FakeTime
+from tests.support.fakes import FakeTime
 
 RETRIES = 25
 

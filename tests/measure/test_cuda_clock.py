@@ -8,7 +8,7 @@ from harness.measure.cuda_clock import (
     CudaClock,
     warm_up_chip,
 )
-from tests.measure.fakes import FakeCuda
+from tests.support.fakes import FakeCuda
 
 
 def make(metric: str = "gpu_time", cache: str = "cold") -> tuple[FakeCuda, CudaClock]:

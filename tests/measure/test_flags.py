@@ -1,6 +1,6 @@
 import random
 
-from harness.measure.flags import drifts, on_ticks
+from harness.measure.contention import drifts, on_ticks
 
 
 def noisy(centre: float, count: int, *, seed: int = 0, spread: float = 0.01) -> list[float]:

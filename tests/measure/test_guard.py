@@ -7,11 +7,11 @@ import pytest
 import torch
 
 from harness.attention.inputs import Inputs, make_inputs
-from harness.attention.model import make_model
-from harness.case import Case
+from harness.attention.works.model import make_model
+from harness.cases.case import Case
 from harness.measure.guard import Guard, put_back, read_settings, read_switches, tensors_of
 from harness.measure.outcome import Misconduct, describe
-from harness.record import Status
+from harness.records.record import Status
 
 CASE = Case.square(16, heads=2, dim=8)
 

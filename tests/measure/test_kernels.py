@@ -1,6 +1,6 @@
 import pytest
 
-from harness.measure.kernels import kernel_of, matches
+from harness.measure.memory import kernel_of, matches
 
 SDPA = "aten::scaled_dot_product_attention"
 CASES = [

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from harness.measure.machine import available_memory, facts, fingerprint
-from tests.measure.fakes import FakeNvml
+from tests.support.fakes import FakeNvml
 
 
 @pytest.fixture(autouse=True)
@@ -59,6 +59,6 @@ def test_available_memory_is_below_the_whole() -> None:
 
 
 def test_no_torch_is_loaded() -> None:
-    modules = "harness.measure.machine, harness.measure.doctor"
+    modules = "harness.measure.machine, harness.cli.doctor"
     code = f"import {modules}, sys; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

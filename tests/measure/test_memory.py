@@ -3,11 +3,9 @@ import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.functional import scaled_dot_product_attention
 
-from harness.measure.device import CpuDevice
-from harness.measure.kernels import kernel_of
-from harness.measure.memory import peak, replay, tensor_bytes
-from harness.measure.trace import Allocation
-from tests.measure.fakes import FakeCuda
+from harness.measure.device import Allocation, CpuDevice
+from harness.measure.memory import kernel_of, peak, replay, tensor_bytes
+from tests.support.fakes import FakeCuda
 
 CPU = CpuDevice()
 Inputs = tuple[torch.Tensor, torch.Tensor, torch.Tensor]

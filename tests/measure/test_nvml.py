@@ -2,8 +2,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from harness.measure.nvml import card_facts, gpu_count, visible_cards
-from tests.measure.fakes import FakeNvml
+from harness.measure.cards import card_facts, gpu_count, visible_cards
+from tests.support.fakes import FakeNvml
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import torch
 
 from harness.attention.backend import Unavailable, Unsupported
 from harness.measure.outcome import Failure, attempt, describe
-from harness.record import Status
+from harness.records.record import Status
 
 
 def raising(error: BaseException) -> Callable[[], None]:

@@ -10,12 +10,12 @@ import torch
 from harness.attention.backend import Backend, Unsupported
 from harness.attention.backends import BACKENDS
 from harness.attention.inputs import Inputs, make_inputs
-from harness.case import Case
-from harness.measure.cell import measure_visit
+from harness.cases.case import Case
+from harness.measure.machine import wanted_bytes
 from harness.measure.phases import Passes, output_gradient
-from harness.measure.refusal import wanted_bytes
-from harness.pool.orders import Visit
-from harness.record import Observation, Status
+from harness.measure.protocol import Visit
+from harness.measure.visit import measure_visit
+from harness.records.record import Observation, Status
 
 PHASES = ("backward", "forward_backward")
 HERE = ("naive", "rowwise", "sdpa", "sdpa-math", "sdpa-flash")  # with a backward on a CPU
@@ -305,7 +305,7 @@ def test_backward_is_refused_where_forward_fits() -> None:
 
 
 def test_a_work_without_training_is_unsupported(monkeypatch: pytest.MonkeyPatch) -> None:
-    from harness.attention.work import WORKS, Work
+    from harness.attention.works import WORKS, Work
 
     bare = Work(WORKS["attention"].make_inputs, WORKS["attention"].make_oracle)
     monkeypatch.setitem(WORKS, "attention", bare)

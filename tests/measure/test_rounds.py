@@ -6,10 +6,9 @@ import pytest
 
 from harness.measure.clock import CpuClock, Paced
 from harness.measure.cuda_clock import CudaClock
-from harness.measure.entrant import next_check
-from harness.measure.rounds import measure_rounds, no_garbage_collection
-from harness.record import Status
-from tests.measure.fakes import FakeCuda, FakeTime
+from harness.measure.rounds import measure_rounds, next_check, no_garbage_collection
+from harness.records.record import Status
+from tests.support.fakes import FakeCuda, FakeTime
 
 
 class Scripted:
@@ -69,7 +68,7 @@ def test_at_the_cap_samples_stay_and_are_flagged() -> None:
 
 def test_the_least_count_of_samples_may_overrun_the_cap(monkeypatch: pytest.MonkeyPatch) -> None:
     time = FakeTime()
-    monkeypatch.setattr("harness.measure.entrant.perf_counter", lambda: time.ns / 1e9)
+    monkeypatch.setattr("harness.measure.rounds.perf_counter", lambda: time.ns / 1e9)
 
     def slow() -> float:
         time.ns += 4_000_000

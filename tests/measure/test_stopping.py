@@ -7,12 +7,12 @@ from itertools import count, cycle
 
 import pytest
 
-from harness.analysis.statistics import half_width
+from harness.analysis.fits.intervals import half_width
 from harness.measure.clock import CpuClock
 from harness.measure.contention import Usage
 from harness.measure.rounds import Rounds, measure_rounds
-from tests.measure.fakes import FakeTime
-from tests.measure.simulated import BASE_NS, Machine, visit
+from tests.support.fakes import FakeTime
+from tests.support.simulated_machine import BASE_NS, Machine, visit
 
 SCHEDULE = [5, 7, 9, 12, 15, 19, 24, 30, 38, 48, 60, 75, 94, 118, 148, 185, 232, 290]
 
@@ -21,7 +21,7 @@ SCHEDULE = [5, 7, 9, 12, 15, 19, 24, 30, 38, 48, 60, 75, 94, 118, 148, 185, 232,
 def _alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave this machine's own contention out of it."""
     monkeypatch.setattr("harness.measure.rounds.contended", lambda before, after: False)
-    monkeypatch.setattr("harness.measure.entrant.usage", Usage)
+    monkeypatch.setattr("harness.measure.rounds.usage", Usage)
 
 
 def measured(calls: dict[str, Callable[[], object]], time: FakeTime, **asked: float) -> Rounds:
@@ -51,7 +51,7 @@ def test_each_call_stops_for_itself() -> None:
 def test_the_cap_is_of_each_call_and_only_of_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """At 12 ms a call, a cap of 95 ms is passed with the eighth sample, whoever else is timed."""
     time = FakeTime()
-    monkeypatch.setattr("harness.measure.entrant.perf_counter", lambda: time.ns / 1e9)
+    monkeypatch.setattr("harness.measure.rounds.perf_counter", lambda: time.ns / 1e9)
     lasts = {name: count() for name in "ab"}
 
     def wild(name: str) -> Callable[[], None]:
@@ -70,7 +70,7 @@ def test_the_cap_is_of_each_call_and_only_of_its_time(monkeypatch: pytest.Monkey
 
 def test_a_narrow_call_is_not_flagged_at_its_cap(monkeypatch: pytest.MonkeyPatch) -> None:
     time = FakeTime()
-    monkeypatch.setattr("harness.measure.entrant.perf_counter", lambda: time.ns / 1e9)
+    monkeypatch.setattr("harness.measure.rounds.perf_counter", lambda: time.ns / 1e9)
     seen = measured({"a": time.call(10_000_000)}, time, cap_s=0.05)
     assert (len(seen.samples_s), seen.flags) == (5, ())
 
@@ -81,7 +81,7 @@ def test_the_least_samples_overrun_the_cap_up_to_ten_times(
 ) -> None:
     """At 10 ms a call, five samples take 50 ms: more than the cap, less than ten of it or not."""
     time = FakeTime()
-    monkeypatch.setattr("harness.measure.entrant.perf_counter", lambda: time.ns / 1e9)
+    monkeypatch.setattr("harness.measure.rounds.perf_counter", lambda: time.ns / 1e9)
     lengths = cycle([10_100_000, 10_200_000])
 
     def call() -> None:
@@ -120,7 +120,7 @@ def test_a_busy_machine_flags_every_call(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_call_that_lost_its_core_is_flagged_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two switches in each of its samples, none in its neighbour's."""
     time, switches = FakeTime(), [0]
-    monkeypatch.setattr("harness.measure.entrant.usage", lambda: Usage(switches=switches[0]))
+    monkeypatch.setattr("harness.measure.rounds.usage", lambda: Usage(switches=switches[0]))
 
     def losing() -> None:
         time.ns += 1_000_000

@@ -1,7 +1,7 @@
 import pytest
 
-from harness.measure.telemetry import Reading, flags, must_cool, read_card
-from tests.measure.fakes import FakeNvml
+from harness.measure.cards import Reading, flags, must_cool, read_card
+from tests.support.fakes import FakeNvml
 
 
 @pytest.fixture(autouse=True)

@@ -1,6 +1,6 @@
 import torch
 
-from harness.measure.trace import trace
+from harness.measure.device import trace
 
 
 def test_operators_are_named_once_in_order() -> None:

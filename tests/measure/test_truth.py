@@ -6,12 +6,12 @@ from statistics import median
 
 import pytest
 
-from harness.analysis.ratio import Ratio, time_ratio
+from harness.analysis.fits.ratio import Ratio, time_ratio
 from harness.measure.clock import CpuClock
 from harness.measure.rounds import measure_rounds
-from tests.analysis.covering import share, shown
-from tests.measure.simulated import BASE_NS, Machine, told_apart, visit
-from tests.measure.spins import KNOWN_NS, jittered, spin_errors
+from tests.support.interval_coverage import share, shown
+from tests.support.simulated_machine import BASE_NS, Machine, told_apart, visit
+from tests.support.timed_calls import KNOWN_NS, jittered, spin_errors
 
 # A shared machine takes the core away now and then; a wrong engine fails every time.
 RETRIES = 5

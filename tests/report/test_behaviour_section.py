@@ -5,17 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from harness.conformance import Finding
-from harness.report.gallery import Gallery
-from harness.report.sections.conformance import conformance_section
-from harness.report.tables.conformance import (
+from harness.records.record import Finding
+from harness.records.store import Run, make_conformance, make_samples, make_table
+from harness.report.figures.canvas import Gallery
+from harness.report.sections.verdicts import conformance_section
+from harness.report.tables.outcomes import (
     conformance_lines,
     conformance_matrix,
     deviations_table,
     notable,
 )
 from harness.report.view import View
-from harness.store import Run, make_conformance, make_samples, make_table
 
 
 def row(backend: str, behaviour: str, verdict: str = "conforms", **fields: Any) -> Finding:

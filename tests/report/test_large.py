@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from harness.case import Case
+from harness.cases.case import Case
 from harness.report.markdown import write_report
 from harness.report.sections.cost import FIGURES
 from harness.report.view import make_view
-from tests.report.runs import ABSENT, MADE, cell, write_run
+from tests.support.made_runs import ABSENT, MADE, cell, write_run
 
 LENGTHS = (64, 128, 256, 512, 1024, 2048)
 

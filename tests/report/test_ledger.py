@@ -9,13 +9,12 @@ from pathlib import Path
 import pytest
 
 from harness.analysis.claims import CLAIMS
-from harness.report.anchors import SHOWN, anchor, links
-from harness.report.digest import LINES, claim_lines, contrary
-from harness.report.ledger import Entry, entries, listed, named, rank
+from harness.report.claims_table import SHOWN, Entry, anchor, entries, links, listed, named, rank
 from harness.report.markdown import SECTIONS, build_report
+from harness.report.summary import LINES, claim_lines, contrary
 from harness.report.view import make_view
-from tests.report import stubs
-from tests.report.runs import write_run
+from tests.support import fixed_views as stubs
+from tests.support.made_runs import write_run
 
 REQUIRED = [f"A{n}" for n in range(1, 14)] + ["B1", "B2"] + [f"C{n}" for n in range(1, 15)]
 BEYOND = ["D-alibi", "D-cross", "D-gqa", "D-gqa-time", "D-varlen", "D-window", "D-window-mask"]

@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from harness.case import Case
-from harness.record import Status
+from harness.cases.case import Case
+from harness.records.record import Status
 from harness.report.markdown import SECTIONS, build_report, write_report
-from tests.report import golden, stubs
-from tests.report.runs import cell, full_cells, write_cut, write_run
+from tests.support import ROOT, golden
+from tests.support import fixed_views as stubs
+from tests.support.made_runs import cell, full_cells, write_cut, write_run
 
-ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = (
     "import sys; from pathlib import Path; from harness.report.markdown import build_report; "
-    "from harness.store import load_run; "
+    "from harness.records.store import load_run; "
     "build_report(load_run(Path(sys.argv[1])), Path(sys.argv[2]))"
 )
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from harness.report import markup
-from tests.report.runs import HOSTILE
+from harness.report.words import markup
+from tests.support.made_runs import HOSTILE
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
-from harness.noise import COLUMNS
-from harness.report.tables.noise_floor import noise_listing, noise_rows
-from harness.store import Run
+from harness.records.noise import COLUMNS
+from harness.records.store import Run
+from harness.report.tables.noise import noise_listing, noise_rows
 
 LONG = "prefix-passes.sequence-fwd-t4096-h16-d128-f32-causal-padding"
 

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from harness.case import Case
+from harness.cases.case import Case
+from harness.records.store import make_table
 from harness.report import panels
-from harness.store import make_table
-from tests.report.runs import cell, full_cells
+from tests.support.made_runs import cell, full_cells
 
 
 def table_of(cells: list) -> pd.DataFrame:

@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from harness.case import Case
-from harness.report import palette, plots
+from harness.cases.case import Case
+from harness.records.store import make_table
+from harness.report import figures as plots
+from harness.report import palette
+from harness.report.figures.canvas import DPI, HEIGHT, WIDTH, points
+from harness.report.figures.lines import draw_lines, from_top
 from harness.report.panels import axis_panel
-from harness.report.plots.canvas import DPI, HEIGHT, WIDTH
-from harness.report.plots.lines import draw_lines, from_top
-from harness.report.plots.points import points
 from harness.report.tables.noise import noise_frame
 from harness.report.view import View
-from harness.store import make_table
-from tests.report import stubs
-from tests.report.runs import cell, write_run
+from tests.support import fixed_views as stubs
+from tests.support.made_runs import cell, write_run
 
 
 @pytest.fixture(scope="module")

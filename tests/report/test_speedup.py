@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from harness.analysis.ratio import rounds_by_cell
-from harness.case import Case
-from harness.pool.combine import combine
-from harness.record import Observation, Record
-from harness.report.speedup import COLUMNS, mask_ratios, speedups
-from tests.report.runs import write_run
+from harness.analysis.fits.ratio import rounds_by_cell
+from harness.cases.case import Case
+from harness.records.record import Observation, Record
+from harness.report.view import COLUMNS, mask_ratios, speedups
+from harness.run.replicas import combine
+from tests.support.made_runs import write_run
 
 # Each process slows down fourfold in its visit; both backends see it, the second at 1.5 times.
 WAVE = (1.0, 1.5, 2.0, 3.0, 4.0, 2.5)

@@ -6,14 +6,25 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from harness.case import Case
-from harness.record import Record, Status
-from harness.report import tables
-from harness.report.markup import markdown_table
+from harness.cases.case import Case
+from harness.records.record import Record, Status
+from harness.records.store import load_run, make_table
+from harness.report.panels import choose_lengths
+from harness.report.sections.run import settings_table
+from harness.report.sections.verdicts import claims_table, scores_table, series_table
+from harness.report.tables.noise import flag_table, noise_table
+from harness.report.tables.outcomes import (
+    agreement_table,
+    cells_table,
+    missing_table,
+    status_counts,
+)
+from harness.report.tables.pivots import memory_pivot, rate_pivot, time_pivot
 from harness.report.view import View
-from harness.store import load_run, make_table
-from tests.report import golden, stubs
-from tests.report.runs import HOSTILE, write_run
+from harness.report.words.markup import markdown_table
+from tests.support import fixed_views as stubs
+from tests.support import golden
+from tests.support.made_runs import HOSTILE, write_run
 
 
 @pytest.fixture(scope="module")
@@ -27,22 +38,20 @@ def test_every_table_is_as_it_was(view: View) -> None:
     panel, frame = view.panels[0]
     speed = view.speeds[panel]
     shown = {
-        "time": tables.time_pivot(
-            panel, frame, fits=view.index, speed=speed, baseline=view.baseline
-        ),
-        "time, short": tables.time_pivot(
+        "time": time_pivot(panel, frame, fits=view.index, speed=speed, baseline=view.baseline),
+        "time, short": time_pivot(
             panel, frame, fits=view.index, speed=speed, baseline="naive", count=4, short=True
         ),
-        "memory": tables.memory_pivot(panel, frame, fits=view.index),
-        "rate": tables.rate_pivot(frame),
-        "claims": tables.claims_table(stubs.CLAIMS, view.verdicts),
-        "verdicts": tables.series_table(view.verdicts),
-        "agreement": tables.agreement_table(view.table),
-        "missing": tables.missing_table(view.table, view.mapping("unavailable")),
-        "noise": tables.noise_table(view.table),
-        "flags": tables.flag_table(view.table),
-        "settings": tables.settings_table(view.run.facts),
-        "cells": tables.cells_table(view.table, count=4),
+        "memory": memory_pivot(panel, frame, fits=view.index),
+        "rate": rate_pivot(frame),
+        "claims": claims_table(stubs.CLAIMS, view.verdicts),
+        "verdicts": series_table(view.verdicts),
+        "agreement": agreement_table(view.table),
+        "missing": missing_table(view.table, view.mapping("unavailable")),
+        "noise": noise_table(view.table),
+        "flags": flag_table(view.table),
+        "settings": settings_table(view.run.facts),
+        "cells": cells_table(view.table, count=4),
     }
     raw = ["shown in"]
     parts = [f"## {name}\n\n{markdown_table(frame, raw=raw)}\n" for name, frame in shown.items()]
@@ -63,7 +72,7 @@ def test_every_table_is_as_it_was(view: View) -> None:
 def test_chosen_lengths_are_spread_and_keep_the_ends(
     lengths: list[int], count: int, chosen: list[int]
 ) -> None:
-    assert tables.choose_lengths(lengths, count) == chosen
+    assert choose_lengths(lengths, count) == chosen
 
 
 def test_reasons_that_differ_in_numbers_are_one_row() -> None:
@@ -74,7 +83,7 @@ def test_reasons_that_differ_in_numbers_are_one_row() -> None:
         )
         for length in (64, 128, 256)
     ]  # fmt: skip
-    table = tables.missing_table(make_table(cells), {"ghost": HOSTILE})
+    table = missing_table(make_table(cells), {"ghost": HOSTILE})
     assert table["backend"].tolist() == ["naive", "ghost"]
     assert table["cells"].tolist() == ["3", "-"]
     assert table["reason"].tolist()[0] == "e.g. needs 4096 B of 1000 B"
@@ -83,19 +92,17 @@ def test_reasons_that_differ_in_numbers_are_one_row() -> None:
 def test_hundreds_of_missing_cells_are_few_rows(view: View) -> None:
     missing = view.table[view.table["status"] != "ok"]
     assert len(missing) > 90
-    assert len(tables.missing_table(view.table)) == 8
+    assert len(missing_table(view.table)) == 8
 
 
 def test_failures_come_before_outcomes(view: View) -> None:
-    outcomes = tables.missing_table(view.table)["outcome"].tolist()
+    outcomes = missing_table(view.table)["outcome"].tolist()
     assert outcomes[:2] == ["crashed", "disagrees"]
 
 
 def test_a_ratio_at_another_length_says_so(view: View) -> None:
     panel, frame = view.panels[0]
-    table = tables.time_pivot(
-        panel, frame, fits=view.index, speed=view.speeds[panel], baseline="naive"
-    )
+    table = time_pivot(panel, frame, fits=view.index, speed=view.speeds[panel], baseline="naive")
     told = dict(zip(table["backend"], table["vs naive"], strict=True))
     assert told["naive"] == "-"
     assert told["rowwise"].endswith("at 1536")
@@ -109,7 +116,7 @@ def test_predicted_scores_show_the_articles_lengths() -> None:
             "predicted_bytes": [16_384_000_000], "measured_bytes": [None], "matrices": [None],
         }
     )  # fmt: skip
-    row = tables.scores_table(scores).iloc[0].tolist()
+    row = scores_table(scores).iloc[0].tolist()
     assert row == ["32,000", "1", "8", "2", "16.38 GB", "-", "-"]
 
 
@@ -122,16 +129,14 @@ def test_a_run_read_from_csv_shows_the_same(tmp_path: Path) -> None:
     for run in runs:
         view = View(run, [], [])
         panel, frame = view.panels[0]
-        times = tables.time_pivot(
-            panel, frame, fits={}, speed=view.speeds[panel], baseline="naive"
-        )
-        shown = (times, tables.noise_table(view.table), tables.missing_table(view.table))
+        times = time_pivot(panel, frame, fits={}, speed=view.speeds[panel], baseline="naive")
+        shown = (times, noise_table(view.table), missing_table(view.table))
         texts.append([markdown_table(frame) for frame in shown])
     assert texts[0] == texts[1]
 
 
 def test_status_counts_follow_the_schema(view: View) -> None:
-    counts = tables.status_counts(view.table)
+    counts = status_counts(view.table)
     assert list(counts) == [
         "ok", "disagrees", "out_of_memory", "unavailable", "unsupported", "crashed",
     ]  # fmt: skip

@@ -8,8 +8,9 @@ from rich.console import Console
 
 from harness.report.terminal import print_view, summary
 from harness.report.view import View, make_view
-from tests.report import golden, stubs
-from tests.report.runs import full_cells, write_cut, write_run
+from tests.support import fixed_views as stubs
+from tests.support import golden
+from tests.support.made_runs import full_cells, write_cut, write_run
 
 REPORT = Path("reports/made/README.md")
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from harness.case import Case
-from harness.record import Record, Status
-from harness.report.gallery import Gallery
+from harness.cases.case import Case
+from harness.records.record import Record, Status
+from harness.report.figures.canvas import Gallery
 from harness.report.sections import training_section
-from harness.report.tables import held_pivot, training_frames, training_table
+from harness.report.sections.training import held_pivot, training_frames, training_table
 from harness.report.view import View
-from tests.analysis.tables import dense, failed, measured, table_of
-from tests.report.runs import write_run
+from tests.support.made_runs import write_run
+from tests.support.sweep_tables import dense, failed, measured, table_of
 
 
 def both(length: int, phases: tuple[str, ...]) -> list[Record]:

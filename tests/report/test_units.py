@@ -5,7 +5,7 @@ import math
 import pandas as pd
 import pytest
 
-from harness.report import units
+from harness.report.words import units
 
 
 @pytest.mark.parametrize(

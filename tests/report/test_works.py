@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from harness.case import Case
-from harness.record import Record
-from harness.report import tables
-from harness.report.gallery import Gallery
+from harness.cases.case import Case
+from harness.records.record import Record
+from harness.records.store import Run, make_table
+from harness.report.figures.canvas import Gallery
 from harness.report.sections import works_section
+from harness.report.sections.works import ratio_table
 from harness.report.view import View
-from harness.store import Run, make_table
-from tests.analysis.tables import sweep
+from tests.support.sweep_tables import sweep
 
 
 def view_of(*sweeps: list[Record]) -> View:
@@ -54,14 +54,14 @@ def test_nothing_is_said(tmp_path: Path) -> None:
 
 
 def test_phases_and_shapes_are_rows_of_their_own() -> None:
-    from harness.analysis.evidence import Evidence
+    from harness.analysis.claims.evidence import Evidence
 
     records = []
     for phase in ("forward", "forward_backward"):
         case = {"work": "sequence", "mask": "causal", "phase": phase}
         for name in ("one-pass", "prefix-passes"):
             records += sweep(name, (16, 64), case=case)
-    table = tables.ratio_table(Evidence(tuple(records), (), {}))
+    table = ratio_table(Evidence(tuple(records), (), {}))
     assert list(table["at"]) == [
         "cpu, float32, B=1 H=4 D=64", "cpu, float32, forward + backward, B=1 H=4 D=64",
     ]  # fmt: skip

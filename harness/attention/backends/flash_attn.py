@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from harness.attention.backend import Backend, Call, backend
-from harness.attention.reasons import broken, load
+from harness.attention.backend import Backend, Call, backend, broken, load
 
 if TYPE_CHECKING:
     import torch
 
     from harness.attention.inputs import Inputs
-    from harness.case import Case
+    from harness.cases.case import Case
 
 
 @backend

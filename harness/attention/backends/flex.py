@@ -6,15 +6,14 @@ import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from harness.attention.backend import Backend, Call, Unsupported, backend
-from harness.attention.reasons import one_line
-from harness.attention.spans import alibi_slopes, key_span
+from harness.attention.backend import Backend, Call, Unsupported, backend, one_line
+from harness.cases.masks import alibi_slopes, key_span
 
 if TYPE_CHECKING:
     import torch
 
     from harness.attention.inputs import Inputs
-    from harness.case import Case
+    from harness.cases.case import Case
 
 BLOCK = 128  # FlexAttention's own default block of its sparse mask
 

@@ -9,8 +9,8 @@ from harness.attention.backend import Backend, Call, backend
 if TYPE_CHECKING:
     import torch
 
-    from harness.attention.model import Model
-    from harness.case import Case
+    from harness.attention.works.model import Model
+    from harness.cases.case import Case
 
 
 class Generation(Backend):
@@ -35,7 +35,7 @@ class OnePass(Generation):
 
     def prepare(self, case: Case, inputs: Any) -> Call:
         """Return a call that computes [batch, length, vocabulary]."""
-        from harness.attention.cached import logits
+        from harness.attention.works.cached import logits
 
         model: Model = inputs
         return lambda: logits(model, model.tokens)
@@ -52,7 +52,7 @@ class PrefixPasses(Generation):
         """Return a call that makes as many passes as there are tokens."""
         import torch
 
-        from harness.attention.cached import logits
+        from harness.attention.works.cached import logits
 
         model: Model = inputs
         ends = range(1, case.length_query + 1)
@@ -83,7 +83,7 @@ class CachedSteps(Generation):
         """Return a call that takes one step per token, from an empty cache."""
         import torch
 
-        from harness.attention.cached import Cache, logits
+        from harness.attention.works.cached import Cache, logits
 
         model: Model = inputs
 
@@ -106,7 +106,7 @@ class StepCached(Generation):
 
     def prepare(self, case: Case, inputs: Any) -> Call:
         """Fill the cache; every call writes the last token's keys to the same place again."""
-        from harness.attention.cached import Cache, logits
+        from harness.attention.works.cached import Cache, logits
 
         model: Model = inputs
         cache, start = Cache(model), case.length_query - 1
@@ -125,7 +125,7 @@ class StepRecompute(Generation):
 
     def prepare(self, case: Case, inputs: Any) -> Call:
         """Return a call that computes [batch, 1, vocabulary]."""
-        from harness.attention.cached import logits
+        from harness.attention.works.cached import logits
 
         model: Model = inputs
         return lambda: logits(model, model.tokens, last=1)

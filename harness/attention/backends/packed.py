@@ -9,7 +9,7 @@ from harness.attention.backend import Backend, Call, backend
 if TYPE_CHECKING:
     import torch
 
-    from harness.case import Case
+    from harness.cases.case import Case
 
 
 @backend

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from harness.attention.backend import Backend, Call, backend
-from harness.attention.spans import alibi_slopes, key_span
+from harness.cases.masks import alibi_slopes, key_span
 
 if TYPE_CHECKING:
     import torch
 
     from harness.attention.inputs import Inputs
-    from harness.case import Case
+    from harness.cases.case import Case
 
 # Rows × keys of a block. 128 × 256 of float32 over four heads is 512 KiB: it stays in the cache.
 BLOCK_QUERY = 128

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from harness.attention.backend import Backend, Call, Unsupported, backend
-from harness.attention.reasons import broken, closest_refusal, load
+from harness.attention.backend import (
+    Backend,
+    Call,
+    Unsupported,
+    backend,
+    broken,
+    closest_refusal,
+    load,
+)
 
 if TYPE_CHECKING:
     import torch
 
     from harness.attention.inputs import Inputs
-    from harness.case import Case
+    from harness.cases.case import Case
 
 NO_ALIBI = "no bias per head is handed to xformers here"
 BIAS_ALIGNMENT = 8  # elements: the rows of a tensor bias must start on a multiple of it

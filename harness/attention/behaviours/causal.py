@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from harness.attention.behaviours.behaviour import behaviour
-from harness.attention.behaviours.raw import raw
-from harness.conformance import Seen
+from harness.attention.behaviours.behaviour import behaviour, raw
+from harness.records.record import Seen
 
 if TYPE_CHECKING:
     from harness.attention.behaviours.subject import Subject
@@ -42,7 +41,7 @@ def causal_is_a_triangle(subject: Subject) -> Seen:
 @behaviour("future-keys", "keys and values of the future change no past row", "A5")
 def future_keys(subject: Subject) -> Seen:
     """Replace the second half by loud numbers."""
-    from harness.attention import invariants
+    from harness.attention.behaviours import invariants
 
     inputs = subject.inputs(20, mask="causal")
     subject.output(inputs)

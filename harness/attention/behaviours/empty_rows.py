@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from harness.attention.behaviours.behaviour import behaviour
-from harness.attention.behaviours.raw import raw
-from harness.conformance import Seen
+from harness.attention.behaviours.behaviour import behaviour, raw
+from harness.records.record import Seen
 
 if TYPE_CHECKING:
     import torch

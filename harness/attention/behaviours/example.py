@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from harness.attention.behaviours.behaviour import EXACT, behaviour
-from harness.conformance import Seen
+from harness.records.record import Seen
 
 if TYPE_CHECKING:
     import torch

@@ -1,11 +1,12 @@
-"""Gradients: dQ, dK and dV against the closed formula, for awkward gradients of the output."""
+"""Gradients and dtypes: what a backend gives back for training, and in which type."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from harness.attention.behaviours.behaviour import behaviour
-from harness.conformance import Seen
+from harness.cases.case import DTYPE_CODES
+from harness.records.record import Seen
 
 if TYPE_CHECKING:
     from harness.attention.behaviours.subject import Subject
@@ -44,3 +45,13 @@ def padding_gradients(subject: Subject) -> Seen:
     """Two entries that keep different numbers of keys."""
     inputs = subject.inputs(12, batch=2, mask="padding")
     return subject.gradients_agree(inputs, subject.draw(2, 2, 12, 16, seed=4))
+
+
+def _agrees_in(dtype: str) -> None:
+    @behaviour(f"dtype-{dtype}", f"{dtype} agrees with the float64 oracle", dtypes=(dtype,))
+    def check(subject: Subject) -> Seen:
+        return subject.agrees(subject.inputs(48, mask="causal"))
+
+
+for each in DTYPE_CODES:
+    _agrees_in(each)

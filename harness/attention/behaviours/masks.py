@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from harness.attention.behaviours.behaviour import behaviour
-from harness.attention.behaviours.raw import raw
-from harness.conformance import Seen
+from harness.attention.behaviours.behaviour import behaviour, raw
+from harness.records.record import Seen
 
 if TYPE_CHECKING:
     from harness.attention.behaviours.subject import Subject
@@ -76,7 +75,7 @@ def key_padding_mask_polarity(subject: Subject) -> Seen:
 @behaviour("padding-hides-keys", "what lies in padded keys and values changes no output row", "A7")
 def padding_hides_keys(subject: Subject) -> Seen:
     """Replace padded keys and values by loud numbers."""
-    from harness.attention.invariants import masked_keys
+    from harness.attention.behaviours.invariants import masked_keys
 
     case = subject.inputs(12, batch=2, mask="padding").case
     # Asked for once through the subject, so that what it refuses is refused here.

@@ -6,7 +6,7 @@ import itertools
 from typing import TYPE_CHECKING, NamedTuple
 
 from harness.attention.behaviours.behaviour import behaviour
-from harness.conformance import Seen
+from harness.records.record import Seen
 
 if TYPE_CHECKING:
     import torch

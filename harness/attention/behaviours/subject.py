@@ -12,8 +12,8 @@ from harness.attention.agreement import check
 from harness.attention.backend import Backend, Unsupported
 from harness.attention.gradients import check_gradients
 from harness.attention.inputs import Inputs, make_inputs
-from harness.case import Case
-from harness.conformance import Seen
+from harness.cases.case import Case
+from harness.records.record import Seen
 
 SMALL: dict[str, Any] = {"heads": 2, "dim_key": 16, "dim_value": 16}
 STEPS = 32  # rounding steps of the largest right value that a computed one may be off

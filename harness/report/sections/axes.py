@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from harness.report import palette, plots, tables, units
-from harness.report.gallery import Gallery
-from harness.report.markup import escape, markdown_table
+from harness.report import figures, palette
+from harness.report.figures.canvas import Gallery
 from harness.report.panels import Panel, axis_panel
 from harness.report.sections.cost import FIGURES, join
-from harness.report.speedup import mask_ratios
-from harness.report.tables.sweeps import values_of
-from harness.report.view import View
+from harness.report.tables.pivots import axis_pivot, values_of
+from harness.report.view import View, mask_ratios
+from harness.report.words import units
+from harness.report.words.markup import escape, markdown_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,10 +29,10 @@ def masks_section(view: View, gallery: Gallery) -> str:
         return "Not shown: no shape was timed with two masks."
     panel, frame = found
     where = panel.title(without="mask", length=_length(frame))
-    figure = plots.dots_figure(
+    figure = figures.dots_figure(
         frame, "mask", styles=palette.MASK_STYLES, title="Time by mask", subtitle=where
     )
-    table = tables.axis_pivot(frame, "mask", reference="full")
+    table = axis_pivot(frame, "mask", reference="full")
     return join(
         f"{escape(where)}. In brackets: the ratio to the same backend without a mask.",
         gallery.add("masks", figure, f"time by mask, {where}"), markdown_table(table),
@@ -48,7 +48,7 @@ def _mask_ratios(view: View, gallery: Gallery) -> str:
     ]
     images = []
     for panel, frame in masked[:FIGURES]:
-        figure = plots.ratio_figure(
+        figure = figures.ratio_figure(
             mask_ratios(frame, full[_without_mask(panel)]),
             title=f"Time with {panel.mask} mask over time without, against length T",
             subtitle=panel.title(without="mask"), label="masked time / unmasked time (log scale)",
@@ -72,15 +72,15 @@ def heads_section(view: View, gallery: Gallery) -> str:
 
 def _swept(panel: Panel, frame: pd.DataFrame, *, axis: str, name: str, gallery: Gallery) -> str:
     where = panel.title(without=axis, length=_length(frame))
-    figure = plots.sweep_figure(frame, axis, subtitle=where)
-    times = tables.axis_pivot(frame, axis)
+    figure = figures.sweep_figure(frame, axis, subtitle=where)
+    times = axis_pivot(frame, axis)
     parts = [
         f"### {name.capitalize()}", f"{escape(where)}.",
         gallery.add(f"sweep-{axis}", figure, f"time and peak memory against {name}, {where}"),
         "Time:", markdown_table(times),
     ]  # fmt: skip
     if frame["peak_bytes"].notna().any():
-        peaks = tables.axis_pivot(frame, axis, column="peak_bytes", write=units.size)
+        peaks = axis_pivot(frame, axis, column="peak_bytes", write=units.size)
         parts += ["Peak memory:", markdown_table(peaks)]
     return join(*parts)
 
@@ -93,13 +93,13 @@ def precision_section(view: View, gallery: Gallery) -> str:
     panel, frame = found
     where = panel.title(without="dtype", length=_length(frame))
     reference = next((name for name in values_of(frame, "dtype") if name == "float32"), None)
-    figure = plots.dots_figure(
+    figure = figures.dots_figure(
         frame, "dtype", styles=palette.DTYPE_STYLES, title="Time by dtype", subtitle=where
     )
     ratios = " In brackets: the ratio to float32." if reference else ""
     return join(
         f"{escape(where)}.{ratios}", gallery.add("dtypes", figure, f"time by dtype, {where}"),
-        markdown_table(tables.axis_pivot(frame, "dtype", reference=reference)),
+        markdown_table(axis_pivot(frame, "dtype", reference=reference)),
     )  # fmt: skip
 
 

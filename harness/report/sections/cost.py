@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from harness.report import plots, tables
-from harness.report.gallery import Gallery
-from harness.report.markup import details, escape, markdown_table
+from harness.report import figures
+from harness.report.figures.canvas import Gallery
 from harness.report.panels import Panel
+from harness.report.tables.outcomes import cells_table
+from harness.report.tables.pivots import memory_pivot, rate_pivot, time_pivot
 from harness.report.view import View
+from harness.report.words.markup import details, escape, markdown_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,14 +26,14 @@ def time_section(view: View, gallery: Gallery) -> str:
     """Show median times by backend and T, exponents, ratios to the baseline."""
 
     def image(panel: Panel, frame: pd.DataFrame) -> str:
-        figure = plots.time_figure(panel, frame, fits=view.index)
+        figure = figures.time_figure(panel, frame, fits=view.index)
         alt = f"time against length, {panel.title()}"
         return gallery.add(f"time-{panel.slug}", figure, alt)
 
     def table(panel: Panel, frame: pd.DataFrame) -> str:
         speed = view.speeds[panel]
         return markdown_table(
-            tables.time_pivot(panel, frame, fits=view.index, speed=speed, baseline=view.baseline)
+            time_pivot(panel, frame, fits=view.index, speed=speed, baseline=view.baseline)
         )
 
     note = (
@@ -41,7 +43,7 @@ def time_section(view: View, gallery: Gallery) -> str:
     )
     if view.panels:
         return _blocks(view, image, table, note)
-    cells = tables.cells_table(view.table)
+    cells = cells_table(view.table)
     return join(NO_SWEEP, markdown_table(cells) if len(cells) else "")
 
 
@@ -49,14 +51,14 @@ def memory_section(view: View, gallery: Gallery) -> str:
     """Show peak bytes by backend and T, the score matrices at the peak, the law in bytes."""
 
     def image(panel: Panel, frame: pd.DataFrame) -> str:
-        figure = plots.memory_figure(panel, frame, fits=view.index)
+        figure = figures.memory_figure(panel, frame, fits=view.index)
         alt = f"peak memory against length, {panel.title()}"
         return gallery.add(f"memory-{panel.slug}", figure, alt)
 
     def table(panel: Panel, frame: pd.DataFrame) -> str:
         if not frame["peak_bytes"].notna().any():
             return "No peak was measured here."
-        return markdown_table(tables.memory_pivot(panel, frame, fits=view.index))
+        return markdown_table(memory_pivot(panel, frame, fits=view.index))
 
     note = (
         "Peak memory during one call, above the resident inputs. A score matrix has "
@@ -69,14 +71,14 @@ def throughput_section(view: View, gallery: Gallery) -> str:
     """Show FLOP/s by backend and T beside the measured ceiling."""
 
     def image(panel: Panel, frame: pd.DataFrame) -> str:
-        figure = plots.throughput_figure(panel, frame, ceiling=view.ceiling(panel.dtype))
+        figure = figures.throughput_figure(panel, frame, ceiling=view.ceiling(panel.dtype))
         alt = f"FLOP/s against length, {panel.title()}"
         return gallery.add(f"throughput-{panel.slug}", figure, alt)
 
     def table(panel: Panel, frame: pd.DataFrame) -> str:
         if not (frame["flops"].notna() & frame["time_median_s"].notna()).any():
             return "No rate can be given here: times or FLOP counts are missing."
-        return markdown_table(tables.rate_pivot(frame))
+        return markdown_table(rate_pivot(frame))
 
     note = (
         "Useful operations (two per multiply-add over the attended pairs) per second. "
@@ -89,7 +91,7 @@ def speedup_section(view: View, gallery: Gallery) -> str:
     """Show how many times as fast as the baseline each backend is against T."""
     drawn = []
     for panel, _ in view.panels[:FIGURES]:
-        figure = plots.ratio_figure(
+        figure = figures.ratio_figure(
             view.speeds[panel], title=f"Speed-up over {view.baseline} against length T",
             subtitle=panel.title(), label=f"time of {view.baseline} / own time (log scale)",
             levels={1: view.baseline},

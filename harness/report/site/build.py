@@ -8,13 +8,10 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from harness.report.site.chunks import Chunk, chunks, contents
-from harness.report.site.core import FACTS_PER_FILE, core
-from harness.report.site.newest import newest
-from harness.report.site.night import Night, read_nights
-from harness.report.site.pack import script
-from harness.report.site.stack import Stack, stack
-from harness.writer import write_text
+from harness.records.writer import write_text
+from harness.report.site.core import FACTS_PER_FILE, core, newest
+from harness.report.site.pack import Chunk, chunks, contents, script
+from harness.report.site.stack import Night, Stack, read_nights, stack
 
 PAGE, CHARTS = "index.html", "plotly.min.js"
 DATA, ASSETS = "data", "assets"

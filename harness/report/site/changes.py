@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from harness.analysis.changepoints import all_steps
-from harness.record import FAILURES
-from harness.report.site.night import STATUSES
-from harness.report.site.stack import Matrix, Stack
+from harness.analysis.tracking.changes import all_steps
+from harness.records.record import FAILURES
+from harness.report.site.stack import STATUSES, Matrix, Stack
 
 # The pages list so many, the newest first: a cell that comes and goes must not drown the rest.
 MOST = 2000

@@ -1,17 +1,127 @@
-"""Core: what every page needs first: the list of runs, of cells, of eras and of changes."""
+"""Core: what every page needs of all runs, and the newest run's own."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
-from harness.analysis.eras import differences
-from harness.record import FAILURES
-from harness.report.palette import ordered
+from harness.analysis.tracking.changes import differences
+from harness.records.record import FAILURES
+from harness.records.store import CONFORMANCE, finite, read_findings
+from harness.report.palette import Dashes, ordered, style
 from harness.report.site.changes import changes, eras
-from harness.report.site.chunks import Chunk
-from harness.report.site.looks import look
-from harness.report.site.night import SHAPE, STATUSES, Night
-from harness.report.site.stack import Stack
+from harness.report.site.pack import Chunk
+from harness.report.site.stack import SHAPE, STATUSES, Night, Stack
+
+# matplotlib's markers in plotly's words.
+SYMBOLS = {
+    "o": "circle", "s": "square", "^": "triangle-up", "v": "triangle-down", "D": "diamond",
+    "d": "diamond-tall", "h": "hexagon", "H": "hexagon2", "p": "pentagon", "P": "cross",
+    "X": "x", "*": "star", "<": "triangle-left", ">": "triangle-right",
+}  # fmt: skip
+# A dash is a multiple of the line's width in the figures, and of pixels here: lines are 2 wide.
+PIXELS = 2.0
+
+
+def look(backend: str) -> dict[str, Any]:
+    """Return a backend's name, colour, symbol and dash; they depend on the name alone."""
+    made = style(backend)
+    return {
+        "name": backend,
+        "colour": made.colour,
+        "symbol": SYMBOLS[made.marker],
+        "dash": dash(made.dashes),
+    }
+
+
+def dash(dashes: Dashes) -> str:
+    """Return a dash as `8px,3px`, or `solid`."""
+    return ",".join(f"{PIXELS * float(part):g}px" for part in dashes) or "solid"
+
+
+VERDICTS = "verdicts.json"
+SERIES = ("backend", "device", "dtype", "mask", "phase")
+NUMBERS = ("observed", "low", "high", "expected")
+
+
+def newest(night: Night, before: Night | None) -> dict[str, Any]:
+    """Return what the pages say of a run alone, and which verdicts differ from those before."""
+    verdicts = read_verdicts(night.folder)
+    earlier = read_verdicts(before.folder) if before is not None else []
+    return {
+        "verdicts": verdicts,
+        "before": _differing(earlier, verdicts),
+        "conformance": _findings(night.folder),
+        "reasons": _reasons(night),
+    }
+
+
+def read_verdicts(folder: Path) -> list[dict[str, Any]]:
+    """Read verdicts.json as text and finite numbers; nothing where there is none to read."""
+    try:
+        rows = json.loads((folder / VERDICTS).read_text(encoding="utf-8"))
+        return [_verdict(row) for row in rows]
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return []
+
+
+def _verdict(row: dict[str, Any]) -> dict[str, Any]:
+    series = row.get("series") or {}
+    numbers = {name: row.get(name) for name in NUMBERS}
+    return {
+        "claim": str(row["claim"]),
+        "verdict": str(row["verdict"]),
+        "reason": str(row.get("reason") or ""),
+        **{name: None if value is None else finite(value) for name, value in numbers.items()},
+        **{name: str(series.get(name) or "") for name in SERIES},
+    }
+
+
+def _key(row: dict[str, Any]) -> tuple[str, ...]:
+    """Return what tells a verdict from the others of its run, its numbers left out."""
+    return (row["claim"], *(row[name] for name in SERIES), str(row["expected"]))
+
+
+def _differing(
+    earlier: Iterable[dict[str, Any]], verdicts: list[dict[str, Any]]
+) -> list[str | None]:
+    """Return, for each verdict, the word it had before, None where that was the same.
+
+    A series may have several verdicts on one claim: they are told apart by their order.
+    """
+    old = _numbered(earlier)
+    words = {key: row["verdict"] for key, row in old}
+    return [
+        words[key] if words.get(key, row["verdict"]) != row["verdict"] else None
+        for key, row in _numbered(verdicts)
+    ]
+
+
+def _numbered(rows: Iterable[dict[str, Any]]) -> list[tuple[tuple[Any, ...], dict[str, Any]]]:
+    seen: dict[tuple[str, ...], int] = {}
+    made = []
+    for row in rows:
+        key = _key(row)
+        seen[key] = seen.get(key, 0) + 1
+        made.append(((*key, seen[key]), row))
+    return made
+
+
+def _findings(folder: Path) -> list[dict[str, Any]]:
+    try:
+        return [finding.as_dict() for finding in read_findings(folder / CONFORMANCE)]
+    except (OSError, ValueError):
+        return []
+
+
+def _reasons(night: Night) -> dict[str, str]:
+    """Return why cells of the run were not measured, by name."""
+    table = night.table
+    told = table[table["reason"].notna() & (table["status"] != "ok")]
+    return {str(cell): str(why) for cell, why in zip(told["cell"], told["reason"], strict=True)}
+
 
 # Facts of so many runs go into one file: about 100 kB.
 FACTS_PER_FILE = 50

@@ -1,17 +1,61 @@
-"""Pivots by backend and length: time with exponents, peak memory with score matrices, rates."""
+"""Pivots: figures of cells with backends down and an axis across."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from harness.report import units
-from harness.report.fits import FitIndex, exponent_note, exponent_text, law_text, matrices_text
+from harness.cases.case import DTYPE_CODES, MASK_CODES
+from harness.records.record import Status
 from harness.report.palette import ordered
-from harness.report.panels import Panel, choose_lengths
-from harness.report.tables.cells import NOTHING, Write, figure
+from harness.report.panels import (
+    FitIndex,
+    Panel,
+    choose_lengths,
+    exponent_note,
+    exponent_text,
+    law_text,
+    matrices_text,
+)
+from harness.report.words import units
 
 if TYPE_CHECKING:
     import pandas as pd
+
+ENDINGS = {
+    Status.OUT_OF_MEMORY: "out of memory",
+    Status.TIMED_OUT: "timed out",
+    Status.UNAVAILABLE: "unavailable",
+    Status.UNSUPPORTED: "unsupported",
+    Status.DISAGREES: "disagrees",
+    Status.CRASHED: "crashed",
+    Status.ERROR: "error",
+}
+SHORT_ENDINGS = ENDINGS | {
+    Status.OUT_OF_MEMORY: "no memory",
+    Status.UNAVAILABLE: units.ABSENT,
+    Status.UNSUPPORTED: units.ABSENT,
+}
+# A backend that did nothing else has no row in a pivot.
+NOTHING = (Status.UNAVAILABLE, Status.UNSUPPORTED)
+Write = Callable[[Any], str]
+
+
+def ending(status: Any, *, short: bool = False) -> str:
+    """Name how a cell ended that has no figure."""
+    try:
+        return (SHORT_ENDINGS if short else ENDINGS).get(Status(status), units.ABSENT)
+    except ValueError:
+        return str(status)
+
+
+def figure(row: Any, column: str, write: Write, *, short: bool = False) -> str:
+    """Write one figure of a row that is ok, or how it ended; `-` for a row that does not exist."""
+    if row is None:
+        return units.ABSENT
+    if row.status != Status.OK:
+        return ending(row.status, short=short)
+    return write(getattr(row, column))
 
 
 def shown(frame: pd.DataFrame) -> list[str]:
@@ -101,3 +145,49 @@ def _speed_text(speed: pd.DataFrame, name: str, longest: int, *, short: bool) ->
     values = (last["ratio"], last["low"], last["high"])
     text = units.ratio(last["ratio"]) if short else units.ratio_interval(*values)
     return text if last["length"] == longest else f"{text} at {last['length']}"
+
+
+NAMES = {
+    "heads": "H", "batch": "B", "heads_kv": "H_kv", "dim_key": "D", "dim_value": "D_v",
+}  # fmt: skip
+ORDERS = {"mask": list(MASK_CODES), "dtype": list(DTYPE_CODES)}
+
+
+def values_of(frame: pd.DataFrame, axis: str) -> list[Any]:
+    """Return the values of an axis: numbers by size, names in the order of the schema."""
+    values = {value.item() if hasattr(value, "item") else value for value in frame[axis]}
+    order = ORDERS.get(axis)
+    return sorted(values) if order is None else [name for name in order if name in values]
+
+
+def axis_pivot(
+    frame: pd.DataFrame,
+    axis: str,
+    *,
+    column: str = "time_median_s",
+    write: Write = units.seconds,
+    reference: str | None = None,
+) -> pd.DataFrame:
+    """Return one row per backend and a column per value, each with its ratio to the reference."""
+    import pandas as pd
+
+    rows = {(row.backend, getattr(row, axis)): row for row in frame.itertuples()}
+    names = shown(frame)
+    columns: dict[str, list[str]] = {"backend": list(names)}
+    for value in values_of(frame, axis):
+        title = f"{NAMES[axis]}={value}" if axis in NAMES else str(value)
+        columns[title] = [
+            _text(rows.get((name, value)), rows.get((name, reference)), column, write)
+            for name in names
+        ]
+    return pd.DataFrame(columns)
+
+
+def _text(row: Any, reference: Any, column: str, write: Write) -> str:
+    text = figure(row, column, write)
+    if row is None or reference is None or row is reference:
+        return text
+    if row.status != Status.OK or reference.status != Status.OK:
+        return text
+    own, other = units.number(getattr(row, column)), units.number(getattr(reference, column))
+    return f"{text} ({units.ratio(own / other)})" if own and other else text

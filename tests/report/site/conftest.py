@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from harness.report.site.build import build_site
-from tests.analysis.draws import Plant
-from tests.analysis.nights import write_history
-from tests.report.site.browser import Browser, start
+from tests.support.browser import Browser, start
+from tests.support.histories import write_history
+from tests.support.night_draws import Plant
 
 NIGHTS, CELLS = 40, 60
 PLANTS = (

@@ -9,8 +9,7 @@ import pytest
 
 from harness.report.site.changes import Change, changes, eras, outcome_kind
 from harness.report.site.core import core
-from harness.report.site.night import STATUSES, Night, read_nights
-from harness.report.site.stack import Stack, stack
+from harness.report.site.stack import STATUSES, Night, Stack, read_nights, stack
 
 OK, CRASHED = STATUSES.index("ok"), STATUSES.index("crashed")
 UNSUPPORTED = STATUSES.index("unsupported")

@@ -8,12 +8,12 @@ from urllib.parse import quote
 
 import pytest
 
-from harness.case import Case
-from harness.conformance import Finding
+from harness.cases.case import Case
+from harness.records.record import Finding
+from harness.records.writer import RunWriter, write_json
 from harness.report.site.build import build_site
-from harness.writer import RunWriter, write_json
-from tests.report.runs import FACTS, cell
-from tests.report.site.browser import Browser
+from tests.support.browser import Browser
+from tests.support.made_runs import FACTS, cell
 
 PAYLOAD = "</script><img src=x onerror='window.hacked=1'><script>window.hacked=1</script>"
 BACKENDS = (PAYLOAD, "__proto__", "<a href='javascript:window.hacked=1'>sdpa</a>, & co")

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.report.site.browser import Browser
+from tests.support.browser import Browser
 
 PAGES = {"overview": "Overview", "history": "History", "explorer": "Explorer",
          "conformance": "Behaviour", "runs": "Runs"}  # fmt: skip

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.report.site.browser import Browser
+from tests.support.browser import Browser
 
 CELL = "sdpa-flash.fwd-t256-h4-d64-f32-full"
 VIEWS = ("#/overview", f"#/history?cell={CELL}&backend=sdpa-flash", "#/explorer", "#/runs")

@@ -14,12 +14,11 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from harness.commands.site import site as site_command
+from harness.cli.export import site as site_command
 from harness.report.site.build import build_site
-from harness.report.site.looks import SYMBOLS, dash, look
-from harness.report.site.newest import newest
-from harness.report.site.night import read_nights
-from tests.report.runs import write_run
+from harness.report.site.core import SYMBOLS, dash, look, newest
+from harness.report.site.stack import read_nights
+from tests.support.made_runs import write_run
 
 
 def taken(site: Path, name: str) -> Any:

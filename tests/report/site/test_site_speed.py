@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from harness.report.site.build import build_site
-from tests.analysis.draws import Plant
-from tests.analysis.nights import write_history
-from tests.report.site.browser import find_chromium, start
+from tests.support.browser import find_chromium, start
+from tests.support.histories import write_history
+from tests.support.night_draws import Plant
 
 LIMIT = 3.0  # seconds, for 1,000 runs of 500 cells
 FIRST_VIEWS = ("#/overview", "#/history", "#/explorer")

@@ -10,12 +10,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from harness.case import Case
-from harness.report.site.chunks import POINTS, chunks
-from harness.report.site.night import STATUSES, read_nights
-from harness.report.site.stack import stack
-from harness.store import make_table
-from tests.report.runs import FACTS, cell, write_cut, write_run
+from harness.cases.case import Case
+from harness.records.store import make_table
+from harness.report.site.pack import POINTS, chunks
+from harness.report.site.stack import STATUSES, read_nights, stack
+from tests.support.made_runs import FACTS, cell, write_cut, write_run
 
 FIRST = FACTS | {"started": "2026-01-01T00:00:00+00:00"}
 LATER = FACTS | {"started": "2026-01-02T00:00:00+02:00"}

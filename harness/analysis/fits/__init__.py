@@ -1,0 +1,1 @@
+"""Fits: what the times or the peaks of one series say, with intervals."""

@@ -1,0 +1,1 @@
+"""What to measure: the case, its masks and costs, grids of cases; without torch."""

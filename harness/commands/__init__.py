@@ -1,1 +1,0 @@
-"""Commands: what `python -m harness` offers, one file for each kind of question."""

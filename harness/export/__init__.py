@@ -1,1 +1,0 @@
-"""Export: a run in the file formats of other tools, one module for each format."""

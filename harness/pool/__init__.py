@@ -1,1 +1,0 @@
-"""Who measures: the worker process and the pools that give it work."""

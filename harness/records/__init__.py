@@ -1,0 +1,1 @@
+"""What came back, how it lies on disk or under a URL, and how it is read and checked."""

@@ -1,0 +1,1 @@
+"""Results under a URL: runs are written and read in local folders, and copied here."""

@@ -1,1 +1,0 @@
-"""Remote: results under a URL; runs are written and read in local folders, and copied here."""

@@ -1,0 +1,1 @@
+"""Words: numbers with their units, markup, plain listings."""

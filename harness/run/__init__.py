@@ -1,0 +1,1 @@
+"""What happens in the parent: the session, its pool of workers, resuming, uploading."""

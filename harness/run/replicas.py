@@ -1,0 +1,76 @@
+"""Combine: turn what each replica saw of one cell into its Record."""
+
+from __future__ import annotations
+
+from statistics import fmean, median
+from typing import Any
+
+from harness.analysis.fits.intervals import median_interval, replica_summary
+from harness.cases.case import Case, cell_name
+from harness.records.record import Observation, Record, Status
+from harness.records.store import finite
+
+
+def combine(
+    case: Case, backend: str, observations: list[Observation], **facts: Any
+) -> tuple[Record, list[list[float]]]:
+    """Return the record of a cell and its samples in seconds, one list per replica.
+
+    The first observation carries agreement and memory. A replica that failed decides the status:
+    a backend that crashes once in three processes is not one to report a time for. `facts`
+    are columns that the caller knows: run, suite and the like.
+    """
+    first = observations[0]
+    worst = next((seen for seen in observations if seen.status is not Status.OK), first)
+    samples = [list(seen.samples_s) for seen in observations if seen.samples_s]
+    flags = dict.fromkeys(flag for seen in observations for flag in seen.flags)
+    shared: dict[str, Any] = {
+        name: getattr(first, name)
+        for name in ("kernel", "agrees", "peak_bytes", "held_bytes", "reserved_bytes")
+        + ("mask_bytes", "threads")
+        + ("calls_per_sample",) * (worst.status is Status.OK)
+    }
+    errors: dict[str, Any] = {
+        name: finite(getattr(first, name))
+        for name in ("error_max", "error_rel", "tolerance", "error_ratio", "first_call_s")
+    }
+    record = Record(
+        cell=cell_name(backend, case),
+        backend=backend,
+        **case.as_dict(),
+        status=worst.status.value,
+        reason=worst.reason,
+        output_bytes=case.output_bytes(),
+        flops=case.flops(),
+        min_bytes=case.min_bytes(),
+        page_faults=_mean([seen.page_faults for seen in observations]),
+        flags=" ".join(flags),
+        **shared,
+        **errors,
+        **(_times(samples) if worst.status is Status.OK else {}),
+        **facts,
+    )
+    return record, samples
+
+
+def _times(samples: list[list[float]]) -> dict[str, Any]:
+    """Summarise the samples: none of this is filled for a cell that was not timed."""
+    if not samples:
+        return {}
+    intervals = [median_interval(one) for one in samples]
+    medians = [median(one) for one in samples]
+    middle, low, high = replica_summary(medians, intervals)
+    return {
+        "time_median_s": middle,
+        "time_low_s": low,
+        "time_high_s": high,
+        "time_min_s": min(min(one) for one in samples),
+        "samples": sum(len(one) for one in samples),
+        "replicas": len(samples),
+        "replica_medians_s": tuple(medians),
+    }
+
+
+def _mean(values: list[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return fmean(known) if known else None

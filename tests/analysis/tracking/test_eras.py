@@ -1,0 +1,61 @@
+"""Eras: another machine is another stretch, and it is said what changed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from harness.analysis.tracking.changes import differences, eras_of, package_changes
+from harness.records.archive import Past
+
+
+def past(name: str, fingerprint: str, **machine: Any) -> Past:
+    known = {"cpu_model": "A", "cores": 2, "threads": 1, "packages": {"torch": "2.13.0"}} | machine
+    return Past(Path(name), {"fingerprint": fingerprint, "machine": known, "started": name})
+
+
+def card(**fields: Any) -> list[dict[str, Any]]:
+    return [{"name": "H200", "driver": "570.1", "power_limit_w": 700} | fields]
+
+
+def test_runs_in_a_row_of_one_machine_are_an_era() -> None:
+    runs = [past("1", "a"), past("2", "a"), past("3", "b", packages={"torch": "2.14.0"})]
+    first, second = eras_of(runs)
+    assert (first.runs, first.first, first.last, first.changed) == (2, "1", "2", ())
+    assert second.changed == ("torch 2.13.0 to 2.14.0",)
+    assert second.reason == "torch 2.13.0 to 2.14.0"
+    assert eras_of([]) == []
+
+
+def test_every_part_of_a_fingerprint_is_named() -> None:
+    old = past("1", "a", gpus=card()).facts
+    for fields, said in (
+        ({"driver": "580.2"}, "driver 570.1 to 580.2"),
+        ({"power_limit_w": 500}, "power limit (W) 700 to 500"),
+        ({"name": "B200"}, "GPU H200 to B200"),
+    ):
+        assert differences(old, past("2", "b", gpus=card(**fields)).facts) == [said]
+    other = past("2", "b", gpus=card(), cores=4, threads=3, cpu_model="B").facts
+    assert differences(old, other) == ["processor A to B", "cores 2 to 4", "threads 1 to 3"]
+    assert "GPUs 1 to none" in differences(old, past("2", "b").facts)
+
+
+def test_what_is_not_known_is_no_crash() -> None:
+    assert differences({}, {}) == []
+    assert eras_of([past("1", "a"), Past(Path("2"), {"fingerprint": "b"})])[1].changed
+
+
+def test_packages_outside_the_fingerprint_are_told_too() -> None:
+    old, new = (
+        past(name, "a", packages={"torch": "2.13.0", "xformers": version}).facts
+        for name, version in (("1", "0.0.35"), ("2", "0.0.36"))
+    )
+    assert package_changes(old, new) == ["xformers 0.0.35 to 0.0.36"]
+    assert package_changes(old, old) == []
+
+
+def test_facts_of_another_shape_are_no_crash() -> None:
+    odd = {"machine": {"gpus": "none", "packages": ["torch"]}, "grid": "nightly"}
+    assert differences(odd, {"machine": "a laptop"}) == []
+    assert package_changes(odd, odd) == []
+    assert Past(Path("1"), odd).kind == (None, None, None)
