@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from harness.analysis.tracking.track import SecondLook, second_look
 from harness.cases.grid import Grid, load_grid
 from harness.records.record import NO_BACKEND, Question
 from harness.records.remote.address import local_folder, remote_url
+
+if TYPE_CHECKING:
+    from harness.analysis.tracking.track import SecondLook
 
 POOLS = ("local", "inline")
 DEFAULT_BASELINE = "naive"
@@ -73,7 +75,7 @@ def resolve(options: Mapping[str, Any]) -> Settings:
     from harness.measure.protocol import default_threads
 
     results = options.get("results") or "results"
-    look = second_look(results, options["confirm"]) if options.get("confirm") else None
+    look = second_look_at(results, options["confirm"]) if options.get("confirm") else None
     device = find_device(options.get("device") or (str(look.facts["device"]) if look else "auto"))
     usual = "quick" if device == "cpu" else "standard"
     grid = load_grid(options.get("grid") or (look.grid if look else usual))
@@ -107,6 +109,13 @@ def resolve(options: Mapping[str, Any]) -> Settings:
         resume=options.get("resume"),
         look=look,
     )
+
+
+def second_look_at(results: str | Path, run: str) -> SecondLook:
+    """Find what of a run to measure again; only this loads pandas and scipy."""
+    from harness.analysis.tracking.track import second_look
+
+    return second_look(results, run)
 
 
 def known_backends(extra: list[str]) -> list[str]:

@@ -62,6 +62,15 @@ def test_every_command_has_help_with_an_example() -> None:
         assert "Example: attnbench" in attnbench(name, "--help").stdout, name
 
 
+def test_commands_and_plugin_start_light() -> None:
+    code = (
+        "import sys, harness.__main__, harness.plugin;"
+        "print([name for name in ('pandas', 'scipy', 'torch') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.stdout == "[]\n", done.stderr
+
+
 def test_backends_are_listed_with_true_reasons() -> None:
     done = attnbench("backends", "--device", "cpu", "--json")
     assert done.returncode == 0, done.stderr
