@@ -16,7 +16,6 @@ from harness.attention.reference import (
     oracle,
     plain,
 )
-from harness.cases.masks import widest_spans
 
 LARGEST_SHARE = 0.05  # of max|oracle|: naive bf16 can itself be 0.30 off on peaky scores
 # Rounding steps of the accumulating type (float32, or float64 with the oracle's own error): a
@@ -41,7 +40,7 @@ def group_rows(inputs: Inputs, rows: torch.Tensor) -> tuple[list[torch.Tensor], 
 
     Returns for each group the indices into `rows`, and the most keys that one of its rows sees.
     """
-    spans = widest_spans(inputs.case)
+    spans = inputs.case.widest_spans()
     seen = [max(0, spans[row][1] - spans[row][0]) for row in rows.tolist()]
     members: dict[int, list[int]] = {}
     for index, count in enumerate(seen):

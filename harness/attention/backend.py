@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
+from harness.cases.masks import MASKS
+
 if TYPE_CHECKING:
     import torch
 
@@ -135,7 +137,7 @@ def wrap_function(name: str, function: Callable[..., Any]) -> Backend:
         takes_mask = True
 
         def unsupported(self, case: Case) -> str | None:
-            return "its boolean mask cannot say a bias" if case.mask == "alibi" else None
+            return "its boolean mask cannot say a bias" if MASKS[case.mask].biased else None
 
         def prepare(self, case: Case, inputs: Inputs) -> Call:
             fixed = (inputs.query, inputs.key, inputs.value, inputs.keep(), inputs.scale)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import torch
 
 from harness.cases.case import Case
-from harness.cases.masks import alibi_slopes
+from harness.cases.masks import MASKS, alibi_slopes
 
 
 def keep_mask(
@@ -21,16 +21,15 @@ def keep_mask(
     """
     if rows is None:
         rows = torch.arange(case.length_query, device=device)
-    query = rows.to(device)[:, None]
+    mask = MASKS[case.mask]
+    own = rows.to(device)[:, None] + mask.own_end(case.length_query, case.length_key)
     key = torch.arange(case.length_key, device=device)[None, :]
     keep = torch.ones(len(rows), case.length_key, dtype=torch.bool, device=device)
-    if case.mask in ("causal", "causal-padding", "sliding-window", "alibi"):
-        keep &= key <= query
-    if case.mask == "causal-bottom-right":
-        keep &= key <= query + (case.length_key - case.length_query)
+    if mask.causal is not None:
+        keep &= key < own
     if case.window is not None:
-        keep &= key > query - case.window
-    if case.mask in ("padding", "causal-padding"):
+        keep &= key >= own - case.window
+    if mask.ragged:
         kept = torch.tensor(case.kept_keys(), device=device)
         return keep[None, None] & (key < kept[:, None, None])[:, None]
     return keep[None, None]
@@ -98,7 +97,7 @@ class Inputs:
         if keep is None:
             return None
         kept = torch.zeros((), dtype=self.query.dtype, device=keep.device)
-        if self.case.mask == "alibi":
+        if MASKS[self.case.mask].biased:
             rows = torch.arange(self.case.length_query, device=keep.device)
             columns = slice(0, self.case.length_key)
             kept = linear_bias(self.case, rows=rows, columns=columns, dtype=kept.dtype)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.cases.case import Case
-from harness.cases.masks import alibi_slopes, key_span
+from harness.cases.masks import MASKS, alibi_slopes
 
 Matrix = NDArray[np.float64]
 
@@ -44,7 +44,7 @@ class Example:
             return self.keep
         keys = np.arange(self.case.length_key)
         kept = self.case.kept_keys()[0]
-        spans = [key_span(self.case, row, kept=kept) for row in range(self.case.length_query)]
+        spans = [self.case.key_span(row, kept=kept) for row in range(self.case.length_query)]
         return np.array([(keys >= start) & (keys < stop) for start, stop in spans])
 
     def order(self) -> dict[str, Any]:
@@ -75,7 +75,7 @@ def drawn(length: int, dim: int, *, mask: str, seed: int, device: str = "cpu") -
     """Return an example of one's own: standard normal numbers rounded to tenths."""
     random = np.random.default_rng(seed)
     query, key, value = random.standard_normal((3, length, dim)).round(1)
-    window = {"window": min(2, length)} if mask == "sliding-window" else {}
+    window = {"window": min(2, length)} if mask in MASKS and MASKS[mask].windowed else {}
     case = Case.square(
         length, heads=1, dim=dim, dtype="float64", mask=mask, device=device, **window
     )
@@ -93,7 +93,7 @@ def steps(example: Example) -> list[Step]:
         Step("scores", "Q Kᵀ", scores),
         Step("scaled scores", f"Q Kᵀ / sqrt({dim})", scaled),
     ]
-    if example.case.mask == "alibi":
+    if MASKS[example.case.mask].biased:
         scaled = scaled + alibi_bias(len(example.query))
         found.append(Step("biased scores", "plus slope x (key - query position)", scaled))
     if not allowed.all():

@@ -6,55 +6,61 @@ import hashlib
 import math
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import Field as DataclassField
+from dataclasses import dataclass, fields
 from itertools import product
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias, TypeVar
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PositiveInt, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    PositiveInt,
+    ValidationError,
+    create_model,
+)
 
 from harness.cases.case import DEFAULT_WINDOW, Case, cell_name
+from harness.cases.masks import MASKS
+from harness.cases.shape import AXES, Shape
 from harness.cases.text import explain, one_line, printable, shown
 
-# A CUDA launch has at most so many blocks along its second axis, where heads and batch go.
-BLOCKS_MOST = 65_535
-LENGTH_MOST = 2**30
-
-T = TypeVar("T")
-OneOrMore: TypeAlias = T | Annotated[list[T], Field(min_length=1)]
-Whole: TypeAlias = OneOrMore[Annotated[int, Field(gt=0, le=BLOCKS_MOST)]]
-Length: TypeAlias = OneOrMore[Annotated[int, Field(gt=0, le=LENGTH_MOST)]]
 Name = Annotated[str, AfterValidator(printable)]
-DtypeName = Literal["float64", "float32", "bfloat16", "float16"]
-MaskName = Literal[
-    "full", "causal", "causal-bottom-right", "padding", "causal-padding", "sliding-window",
-    "alibi",
-]  # fmt: skip
-WorkName = Literal[
-    "attention", "layer", "projections", "rnn", "gru", "lstm", "packed", "sequence", "step"
-]  # fmt: skip
-PhaseName = Literal["forward", "backward", "forward_backward"]
+# Keys of a grid that set both axes of a pair; each stands before the first of them.
+PAIRS = {"length": ("length_query", "length_key"), "dim": ("dim_key", "dim_value")}
 
 
-class Axes(BaseModel):
+# Types made at run time, from the table of axes; a type checker need not follow.
+_Literal: Any = Literal
+_List: Any = list
+
+
+def _values(item: DataclassField[Any]) -> Any:
+    """Return the type of what a grid may say of an axis: one value or a list, or nothing."""
+    names, most = item.metadata["names"], item.metadata["most"]
+    one: Any = _Literal[names] if names else Annotated[int, Field(gt=0, le=most)]
+    return one | Annotated[_List[one], Field(min_length=1)] | None
+
+
+def _axes() -> dict[str, Any]:
+    """Map every key of a grid that is an axis to its type; the device is not the grid's to say."""
+    known = {item.name: item for item in fields(Shape) if item.name != "device"}
+    found: dict[str, Any] = {}
+    for name in (name for name in AXES if name in known):
+        both = [key for key, pair in PAIRS.items() if pair[0] == name]
+        found |= {key: (_values(known[name]), None) for key in (*both, name)}
+    return found
+
+
+AxesModel: Any = create_model(
+    "AxesModel", __config__=ConfigDict(extra="forbid", strict=True), **_axes()
+)
+
+
+class Axes(AxesModel):  # type: ignore[misc]
     """Values of each axis, one or a list; `length` and `dim` set both of their pair."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    batch: Whole | None = None
-    heads: Whole | None = None
-    heads_kv: Whole | None = None
-    length: Length | None = None
-    length_query: Length | None = None
-    length_key: Length | None = None
-    dim: Whole | None = None
-    dim_key: Whole | None = None
-    dim_value: Whole | None = None
-    dtype: OneOrMore[DtypeName] | None = None
-    mask: OneOrMore[MaskName] | None = None
-    window: Length | None = None
-    phase: OneOrMore[PhaseName] | None = None
-    work: OneOrMore[WorkName] | None = None
 
 
 class Series(Axes):
@@ -87,24 +93,22 @@ DEFAULTS: dict[str, Any] = {"length": 512, "heads": 4, "dim": 64}
 def make_case(point: dict[str, Any], device: str) -> Case:
     """Turn one point of the axes into a case.
 
-    Square bottom-right causal is plain causal, and a window belongs to sliding-window alone:
+    Square bottom-right causal is plain causal, and a window belongs to windowed masks alone:
     both are set here so that equal work has one id.
     """
     point = dict(point)
-    for both, names in {
-        "length": ("length_query", "length_key"),
-        "dim": ("dim_key", "dim_value"),
-    }.items():
+    for both, names in PAIRS.items():
         value = point.pop(both)
         for name in names:
             point.setdefault(name, value)
     point.setdefault("heads_kv", point["heads"])
-    if point.get("mask") == "sliding-window":
+    mask = MASKS[point.get("mask", "full")]
+    if mask.windowed:
         point.setdefault("window", DEFAULT_WINDOW)
     else:
         point.pop("window", None)
-    if point.get("mask") == "causal-bottom-right" and point["length_query"] == point["length_key"]:
-        point["mask"] = "causal"
+    if mask.square and point["length_query"] == point["length_key"]:
+        point["mask"] = mask.square
     return Case(device=device, **point)
 
 

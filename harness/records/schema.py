@@ -18,7 +18,8 @@ from pydantic import (
     create_model,
 )
 
-from harness.cases.case import DTYPE_CODES, MASK_CODES, PHASE_CODES, WORK_CODES
+from harness.cases.masks import MASK_CODES
+from harness.cases.shape import DTYPE_CODES, PHASE_CODES, WORK_CODES
 from harness.cases.text import explain, one_line, printable, shown, unreadable
 from harness.records.record import COLUMNS, Status
 

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Self
 
-from harness.cases.case import DTYPE_CODES, ITEM_SIZES, MASK_CODES, PHASE_CODES, WORK_CODES
+from harness.cases.masks import MASK_CODES
+from harness.cases.shape import DTYPE_CODES, ITEM_SIZES, PHASE_CODES, WORK_CODES
 from harness.report.words import units
 
 if TYPE_CHECKING:

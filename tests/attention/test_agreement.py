@@ -10,7 +10,9 @@ import torch
 from harness.attention.agreement import Oracle, check
 from harness.attention.inputs import Inputs, keep_mask, make_inputs
 from harness.attention.reference import by_rows, oracle, plain
-from harness.cases.case import DTYPE_CODES, MASK_CODES, Case
+from harness.cases.case import Case
+from harness.cases.masks import MASK_CODES
+from harness.cases.shape import DTYPE_CODES
 from tests.support.worked_example import case_of
 
 

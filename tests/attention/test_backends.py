@@ -13,7 +13,9 @@ from harness.attention.backends import BACKENDS
 from harness.attention.behaviours import invariants
 from harness.attention.inputs import Inputs, make_inputs
 from harness.attention.probe import probe
-from harness.cases.case import DTYPE_CODES, MASK_CODES, Case
+from harness.cases.case import Case
+from harness.cases.masks import MASK_CODES
+from harness.cases.shape import DTYPE_CODES
 from tests.support.worked_example import case_of, worked_example
 
 # Rows, keys, and fields. Lengths off the tile, crossed both ways, dims and heads that differ.

@@ -12,7 +12,7 @@ from harness.attention.backend import Backend, Unsupported
 from harness.attention.backends import BACKENDS
 from harness.attention.behaviours import BEHAVIOURS
 from harness.attention.behaviours.known import Known, known_deviations, with_known
-from harness.cases.case import DTYPE_CODES
+from harness.cases.shape import DTYPE_CODES
 from harness.measure.questions import examine
 from harness.records.record import Finding
 from harness.run.settings import questions

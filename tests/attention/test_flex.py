@@ -13,7 +13,7 @@ from harness.attention.backends.flex import block_mask, mask_rule, own_function
 from harness.attention.behaviours import invariants
 from harness.attention.inputs import make_inputs
 from harness.attention.probe import probe
-from harness.cases.case import MASK_CODES
+from harness.cases.masks import MASK_CODES
 from tests.support.worked_example import case_of
 
 

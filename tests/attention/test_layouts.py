@@ -14,7 +14,7 @@ from harness.attention.backend import broken
 from harness.attention.backends import BACKENDS
 from harness.attention.behaviours import invariants
 from harness.attention.inputs import make_inputs
-from harness.cases.case import MASK_CODES
+from harness.cases.masks import MASK_CODES
 from tests.support.worked_example import case_of
 
 SHAPES = [(24, 24), (9, 30), (30, 9), (1, 17)]

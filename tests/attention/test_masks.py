@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from harness.attention.inputs import keep_mask
-from harness.cases.case import MASK_CODES, Case
-from harness.cases.masks import empty_rows, key_span
+from harness.cases.case import Case
+from harness.cases.masks import MASK_CODES
 
 
 def case_of(mask: str, rows: int, keys: int, **fields: int) -> Case:
@@ -66,10 +66,10 @@ def test_pairs_spans_and_empty_rows_say_the_same(
         case = case_of(mask, rows, keys, batch=batch, window=window)
         keep = keep_mask(case).expand(batch, 1, -1, -1)
         assert int(keep.sum()) == case.pairs()
-        assert int((~keep.any(-1)).sum()) == batch * empty_rows(case)
+        assert int((~keep.any(-1)).sum()) == batch * case.empty_rows()
         for entry, kept in enumerate(case.kept_keys()):
             for row in range(rows):
-                start, stop = key_span(case, row, kept=kept)
+                start, stop = case.key_span(row, kept=kept)
                 seen = keep[entry, 0, row].nonzero().flatten().tolist()
                 assert seen == list(range(start, stop))
 

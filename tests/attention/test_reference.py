@@ -9,7 +9,7 @@ from harness.attention import reference
 from harness.attention.gradients import check_gradients, oracle_gradients
 from harness.attention.inputs import Inputs, keep_mask, make_inputs
 from harness.attention.reference import checked_rows, oracle
-from harness.cases.case import MASK_CODES
+from harness.cases.masks import MASK_CODES
 from tests.support.worked_example import case_of, worked_example
 
 # ALiBi adds a bias as well: test_alibi.py has it.

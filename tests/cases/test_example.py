@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from harness.cases.case import MASK_CODES
 from harness.cases.example import Example, drawn, forbidding, steps, worked
+from harness.cases.masks import MASK_CODES
 from harness.report.explain import number
 
 

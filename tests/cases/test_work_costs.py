@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.cases.case import MODELS, Case
+from harness.cases.case import Case
+from harness.cases.costs import MODELS
 from harness.cases.grid import load_grid
 
 GATED = {"rnn": 1, "gru": 3, "lstm": 4}

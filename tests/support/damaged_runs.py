@@ -11,7 +11,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from harness.cases.case import DTYPE_CODES, MASK_CODES, PHASE_CODES, WORK_CODES
+from harness.cases.masks import MASK_CODES
+from harness.cases.shape import DTYPE_CODES, PHASE_CODES, WORK_CODES
 from harness.records.record import COLUMNS, Status
 
 Damage = Callable[[Path], None]

@@ -46,7 +46,7 @@ from harness.analysis.claims.rowwise import ROWS, positions_rule, rowwise_rule
 from harness.analysis.claims.training import TRAINING
 from harness.analysis.fits.ratio import rounds_by_cell
 from harness.analysis.fits.series import fit_series, read_records, sweeps
-from harness.cases.case import MASK_CODES
+from harness.cases.masks import MASK_CODES, MASKS
 from harness.records.noise import spreads_of
 from harness.records.record import Record
 
@@ -156,7 +156,7 @@ BEYOND: tuple[Claim, ...] = (
 __all__ = ["CLAIMS", "Claim", "Verdict", "judge", "overall", "predicted_scores"]
 
 ANY_MASK = tuple(MASK_CODES)
-MASKED = tuple(mask for mask in DENSE_MASKS if mask not in ("full", "alibi"))
+MASKED = tuple(name for name in DENSE_MASKS if name != "full" and not MASKS[name].biased)
 T_SWEEP = "sweep of at least 4 values of T"
 
 

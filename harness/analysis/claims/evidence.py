@@ -11,7 +11,8 @@ from typing import Any, NamedTuple, Self
 
 from harness.analysis.fits.ratio import Ratio, Rounds, time_ratio
 from harness.analysis.fits.series import SeriesFit, SeriesKey, is_ok, is_square
-from harness.cases.case import DTYPE_CODES, MASK_CODES, PHASE_CODES
+from harness.cases.masks import MASK_CODES, MASKS
+from harness.cases.shape import DTYPE_CODES, PHASE_CODES
 from harness.records.record import Finding, Record
 from harness.records.store import finite
 
@@ -149,7 +150,7 @@ def _place(series: Series, *, short: bool) -> str:
     return f" ({', '.join(known)})" if known else ""
 
 
-DENSE_MASKS = tuple(mask for mask in MASK_CODES if mask != "sliding-window")
+DENSE_MASKS = tuple(name for name, mask in MASKS.items() if not mask.windowed)
 
 
 @dataclass(frozen=True)

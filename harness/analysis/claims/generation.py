@@ -27,7 +27,8 @@ from harness.analysis.claims.growth import time_part, time_verdict
 from harness.analysis.claims.rowwise import race_verdict, recurrence_rule
 from harness.analysis.fits.ratio import Ratio
 from harness.analysis.fits.series import SeriesFit, SeriesKey
-from harness.cases.case import GATES, MASK_CODES
+from harness.cases.costs import GATES
+from harness.cases.masks import MASK_CODES
 from harness.records.record import Record
 
 WHOLE, PREFIXES, DECODED = "one-pass", "prefix-passes", "cached-steps"

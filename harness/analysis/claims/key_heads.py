@@ -19,7 +19,7 @@ from harness.analysis.claims.evidence import (
 from harness.analysis.claims.exact import concord_part, is_asked
 from harness.analysis.fits.ratio import Ratio, time_ratio
 from harness.analysis.fits.series import SeriesKey, is_ok
-from harness.cases.case import ITEM_SIZES
+from harness.cases.shape import ITEM_SIZES
 from harness.records.record import Record
 
 VALUES_LEAST = 3

@@ -24,6 +24,7 @@ from harness.analysis.claims.rowwise import ROWS
 from harness.analysis.fits.ratio import Ratio
 from harness.analysis.fits.series import LengthSeries, SeriesFit, SeriesKey, time_fit
 from harness.analysis.fits.time_fit import TimeFit
+from harness.cases.masks import MASKS
 from harness.records.record import Record
 
 TOLERANCE = 0.15
@@ -197,5 +198,10 @@ def saving(cell: Record) -> float:
     The useful operations of the packed call are counted in the record; under a causal mask the
     padded square counts half.
     """
-    pairs = cell.batch * cell.length_query**2 * cell.heads / (2 if "causal" in cell.mask else 1)
+    pairs = (
+        cell.batch
+        * cell.length_query**2
+        * cell.heads
+        / (1 if MASKS[cell.mask].causal is None else 2)
+    )
     return pairs * 2 * (cell.dim_key + cell.dim_value) / (cell.flops or 1)

@@ -29,7 +29,7 @@ from harness.analysis.fits.series import (
     is_square,
     read_records,
 )
-from harness.cases.case import ITEM_SIZES
+from harness.cases.shape import ITEM_SIZES
 from harness.records.record import Record
 
 if TYPE_CHECKING:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from harness.attention.backend import Backend, Call, backend, broken, load
+from harness.cases.masks import MASKS
 
 if TYPE_CHECKING:
     import torch
@@ -41,7 +42,7 @@ class FlashAttn(Backend):
             return f"FlashAttention takes {' and '.join(self.dtypes)} only"
         if self.same_dims and case.dim_key != case.dim_value:
             return "FlashAttention 2 wants dim_value equal to dim_key"
-        if case.mask == "alibi":
+        if MASKS[case.mask].biased:
             return "its alibi_slopes are not handed over here"
         if case.mask == "causal-padding":
             return "its causal mask is aligned with the last kept key, not with the first"

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from harness.attention.backend import Backend, Call, Unsupported, backend, one_line
-from harness.cases.masks import alibi_slopes, key_span
+from harness.cases.masks import MASKS, alibi_slopes
 
 if TYPE_CHECKING:
     import torch
@@ -49,7 +49,7 @@ class Flex(Backend):
         grouped = case.heads != case.heads_kv
         options: dict[str, Any] = {"scale": inputs.scale, "enable_gqa": grouped}
         options["block_mask"] = block_mask(inputs)
-        if case.mask == "alibi":
+        if MASKS[case.mask].biased:
             options["score_mod"] = linear_rule(inputs)
         query, key, value = inputs.query, inputs.key, inputs.value
 
@@ -124,7 +124,7 @@ def _block_tables(case: Case) -> tuple[list[Any], list[Any]]:
     for entry, keys in enumerate(kept):
         for first in firsts:
             last = min(first + BLOCK, case.length_query) - 1
-            low, high = key_span(case, first, kept=keys), key_span(case, last, kept=keys)
+            low, high = case.key_span(first, kept=keys), case.key_span(last, kept=keys)
             whole = first + BLOCK <= case.length_query
             some[entry].append([max(low[0], s) < min(high[1], s + BLOCK) for s in starts])
             every[entry].append([whole and high[0] <= s and s + BLOCK <= low[1] for s in starts])
@@ -136,13 +136,14 @@ def mask_rule(case: Case, device: torch.device) -> Callable[..., Any]:
     import torch
 
     kept = torch.tensor(case.kept_keys(), device=device)
-    shift = case.length_key - case.length_query if case.mask == "causal-bottom-right" else 0
-    causal, padded, window = case.mask != "padding", "padding" in case.mask, case.window
+    mask, window = MASKS[case.mask], case.window
+    causal, padded = mask.causal is not None, mask.ragged
+    shift = mask.own_end(case.length_query, case.length_key)
 
     def keep(batch: Any, head: Any, query: Any, key: Any) -> Any:
-        seen = key <= query + shift if causal else key >= 0
+        seen = key < query + shift if causal else key >= 0
         if window is not None:
-            seen = seen & (key > query - window)
+            seen = seen & (key >= query + shift - window)
         return seen & (key < kept[batch]) if padded else seen
 
     return keep

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from harness.attention.backend import Backend, Call, backend
-from harness.cases.masks import alibi_slopes, empty_rows, widest_spans
+from harness.cases.masks import MASKS, alibi_slopes
 
 if TYPE_CHECKING:
     import torch
@@ -30,7 +30,7 @@ class Naive(Backend):
 
     def unsupported(self, case: Case) -> str | None:
         """Refuse cases with empty rows."""
-        rows = empty_rows(case)
+        rows = case.empty_rows()
         return f"{rows} rows see no key: softmax of -inf alone is NaN" if rows else None
 
     def prepare(self, case: Case, inputs: Inputs) -> Call:
@@ -39,7 +39,7 @@ class Naive(Backend):
         groups = (case.batch, case.heads_kv, -1, case.length_query, case.length_key)
         query = inputs.query.reshape(case.batch, case.heads_kv, -1, case.dim_key)
         key, value, scale = inputs.key, inputs.value, inputs.scale
-        alibi = case.mask == "alibi"
+        alibi = MASKS[case.mask].biased
         bias, drop = inputs.bias() if alibi else None, None if alibi else _drop(inputs)
         if bias is not None:
             bias = bias.view(bias.shape[0], *groups[1:])
@@ -87,7 +87,7 @@ class Rowwise(Backend):
         shape = (case.batch, case.heads, case.length_query, case.dim_value)
         query = inputs.query.view(case.batch, case.heads_kv, -1, case.length_query, case.dim_key)
         key, value, scale = inputs.key, inputs.value, inputs.scale
-        steps = list(enumerate(widest_spans(case)))
+        steps = list(enumerate(case.widest_spans()))
         drop, ramp, last = _dropped_keys(inputs), _ramp(inputs), case.length_query - 1
 
         def step(row: int, start: int, stop: int) -> torch.Tensor:
@@ -110,7 +110,7 @@ def _dropped_keys(inputs: Inputs) -> torch.Tensor | None:
     import torch
 
     case, device = inputs.case, inputs.key.device
-    if case.mask not in ("padding", "causal-padding"):
+    if not MASKS[case.mask].ragged:
         return None
     kept = torch.tensor(case.kept_keys(), device=device)
     drop = torch.arange(case.length_key, device=device) >= kept[:, None, None, None]
@@ -126,7 +126,7 @@ def _ramp(inputs: Inputs) -> torch.Tensor | None:
     import torch
 
     case, device = inputs.case, inputs.key.device
-    if case.mask != "alibi":
+    if not MASKS[case.mask].biased:
         return None
     distances = torch.arange(1 - case.length_query, 1, device=device)
     slopes = torch.tensor(alibi_slopes(case.heads), device=device).view(1, case.heads_kv, -1, 1)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from harness.attention.backend import Backend, Call, Unsupported, backend, one_line
-from harness.cases.masks import empty_rows
+from harness.cases.masks import MASKS
 
 if TYPE_CHECKING:
     from harness.attention.inputs import Inputs
@@ -106,7 +106,7 @@ class Sdpa(Backend):
     def masking(self, case: Case, inputs: Inputs) -> dict[str, Any]:
         """Return the mask arguments of a case."""
         square = case.length_query == case.length_key
-        if case.mask == "alibi":
+        if MASKS[case.mask].biased:
             return {"attn_mask": inputs.bias()}
         if inputs.explicit is not None:
             return {"attn_mask": inputs.keep()}
@@ -123,7 +123,7 @@ class Sdpa(Backend):
     def _takes_lower_right(self, case: Case) -> bool:
         """Only CUDA's flash and efficient kernels take the bias; others build T×T in each call."""
         fused = self.kernel in (None, "flash", "mem_efficient")
-        plain = case.heads == case.heads_kv and not empty_rows(case)
+        plain = case.heads == case.heads_kv and not case.empty_rows()
         return case.device.startswith("cuda") and fused and plain
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from harness.attention.backend import Backend, Call, backend
-from harness.cases.masks import alibi_slopes, key_span
+from harness.cases.masks import MASKS, alibi_slopes
 
 if TYPE_CHECKING:
     import torch
@@ -109,12 +109,12 @@ def _plan(case: Case) -> list[tuple[slice, list[tuple[slice, bool]]]]:
     for first in range(0, case.length_query, BLOCK_QUERY):
         last = min(first + BLOCK_QUERY, case.length_query) - 1
         some_start, some_stop = (
-            key_span(case, first, kept=max(kept))[0],
-            key_span(case, last, kept=max(kept))[1],
+            case.key_span(first, kept=max(kept))[0],
+            case.key_span(last, kept=max(kept))[1],
         )
         all_start, all_stop = (
-            key_span(case, last, kept=min(kept))[0],
-            key_span(case, first, kept=min(kept))[1],
+            case.key_span(last, kept=min(kept))[0],
+            case.key_span(first, kept=min(kept))[1],
         )
         blocks = []
         for start in range(some_start, some_stop, BLOCK_KEY):
@@ -131,7 +131,7 @@ def _bounds(inputs: Inputs) -> torch.Tensor:
     case = inputs.case
     kept = sorted(set(case.kept_keys())) if case.batch > 1 else case.kept_keys()
     spans = [
-        [key_span(case, row, kept=entry) for row in range(case.length_query)]
+        [case.key_span(row, kept=entry) for row in range(case.length_query)]
         for entry in (case.kept_keys() if len(kept) > 1 else kept)
     ]
     bounds = torch.tensor(spans, device=inputs.key.device).movedim(2, 0)
@@ -155,7 +155,7 @@ def _slopes(inputs: Inputs, dtype: torch.dtype) -> torch.Tensor | None:
     import torch
 
     case = inputs.case
-    if case.mask != "alibi":
+    if not MASKS[case.mask].biased:
         return None
     slopes = torch.tensor(alibi_slopes(case.heads), dtype=dtype, device=inputs.key.device)
     inputs.mask_bytes += slopes.numel() * slopes.element_size()

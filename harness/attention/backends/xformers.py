@@ -13,6 +13,7 @@ from harness.attention.backend import (
     closest_refusal,
     load,
 )
+from harness.cases.masks import MASKS
 
 if TYPE_CHECKING:
     import torch
@@ -46,7 +47,7 @@ class Xformers(Backend):
 
     def unsupported(self, case: Case) -> str | None:
         """Refuse backward with shared key heads, which xformers lacks, and a bias per head."""
-        if case.mask == "alibi":
+        if MASKS[case.mask].biased:
             return NO_ALIBI
         if case.phase != "forward" and case.heads != case.heads_kv:
             return "xformers has no backward with heads_kv below heads"
@@ -132,7 +133,7 @@ class XformersSplitK(Xformers):
 
     def unsupported(self, case: Case) -> str | None:
         """Refuse backward and a bias per head."""
-        if case.mask == "alibi":
+        if MASKS[case.mask].biased:
             return NO_ALIBI
         return None if case.phase == "forward" else "the split-K operator has no backward"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from harness.attention.behaviours.behaviour import behaviour
-from harness.cases.case import DTYPE_CODES
+from harness.cases.shape import DTYPE_CODES
 from harness.records.record import Seen
 
 if TYPE_CHECKING:

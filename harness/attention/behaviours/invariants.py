@@ -9,7 +9,6 @@ import torch
 from harness.attention.backend import Backend
 from harness.attention.inputs import Inputs, keep_mask, make_inputs
 from harness.cases.case import Case
-from harness.cases.masks import widest_spans
 
 # Two runs of one kernel on numbers that should not matter: rounding steps of max|value| allowed.
 STEPS = 32
@@ -25,7 +24,7 @@ def run(backend: Backend, inputs: Inputs) -> torch.Tensor:
 def future_keys(backend: Backend, case: Case) -> str | None:
     """Say how keys and values of the second half changed rows that may not see them."""
     half = case.length_key // 2
-    past = [row for row, (_, stop) in enumerate(widest_spans(case)) if stop <= half]
+    past = [row for row, (_, stop) in enumerate(case.widest_spans()) if stop <= half]
     inputs = make_inputs(case)
     hidden = torch.arange(case.length_key) >= half
     before, after = (

@@ -20,7 +20,8 @@ from harness.attention.agreement import (
 )
 from harness.attention.inputs import Inputs, keep_mask
 from harness.attention.reference import Formula, by_rows, checked_rows, exact, plain
-from harness.cases.case import GATES, Case
+from harness.cases.case import Case
+from harness.cases.costs import GATES
 
 
 class Answer(Oracle):

@@ -13,7 +13,8 @@ from harness.attention.gradients import GradientOracle
 from harness.attention.inputs import Inputs, keep_mask
 from harness.attention.reference import by_rows, exact, plain
 from harness.attention.works.layer import Answer, draw_weight, split_heads
-from harness.cases.case import BLOCKS, VOCABULARY, WIDENING, Case
+from harness.cases.case import Case
+from harness.cases.costs import BLOCKS, VOCABULARY, WIDENING
 
 EPSILON = 1e-5  # added to the variance by a norm
 # From query, key and value of all heads to the heads [batch, heads, length, dim].

@@ -10,6 +10,7 @@ import torch
 from harness.attention.agreement import Agreement, Oracle, wrong_form
 from harness.attention.inputs import Inputs, make_inputs
 from harness.cases.case import Case
+from harness.cases.masks import MASKS
 
 
 @dataclass
@@ -33,7 +34,7 @@ class Packed:
     @property
     def causal(self) -> bool:
         """Whether a token sees only those of its sequence up to itself."""
-        return self.case.mask in ("causal", "causal-padding")
+        return MASKS[self.case.mask].causal is not None
 
     def sequences(self) -> Iterator[slice]:
         """Yield where each sequence lies among the tokens."""

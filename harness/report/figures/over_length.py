@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from harness.cases.case import ITEM_SIZES
+from harness.cases.shape import ITEM_SIZES
 from harness.records.record import Status
 from harness.report.figures.canvas import (
     GREY,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from harness.cases.case import PHASE_CODES
+from harness.cases.shape import PHASE_CODES
 from harness.report import figures
 from harness.report.figures.canvas import Gallery
 from harness.report.palette import SOLID, Style

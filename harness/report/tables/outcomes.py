@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from harness.cases.case import DTYPE_CODES
+from harness.cases.shape import DTYPE_CODES
 from harness.records.record import (
     CONFORMS,
     CRASHES,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from harness.cases.case import DTYPE_CODES, MASK_CODES
+from harness.cases.masks import MASK_CODES
+from harness.cases.shape import DTYPE_CODES
 from harness.records.record import Status
 from harness.report.palette import ordered
 from harness.report.panels import (
