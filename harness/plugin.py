@@ -176,6 +176,7 @@ def measure(request: pytest.FixtureRequest, benchmark: Any, cell: Cell) -> Calla
 
     def run() -> None:
         with end_on_full_disk():
+            config.stash[SESSION].run_passes()
             record, samples = config.stash[SESSION].outcome(cell)
         judge(record, settings_of(config).required)
         if JSON in config.stash:

@@ -1,8 +1,7 @@
-"""Noise run: an A/A run, the same cells under two labels in the same rounds, and its noise.csv."""
+"""A/A run: the same cells under two labels in the same rounds, and its noise.csv."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -11,26 +10,11 @@ from typing import Any
 from harness.analysis.fits.intervals import REPLICAS_LEAST
 from harness.analysis.tracking.noise import noise_table
 from harness.cases.grid import Cell
-from harness.records.noise import AA_RUN, twin_of, write_noise
-from harness.records.remote.address import redact, run_label
+from harness.records.noise import twin_of, write_noise
 from harness.records.store import load_run
-from harness.records.writer import RunWriter, new_folder
 from harness.run.progress import Progress
 from harness.run.session import Session
-from harness.run.settings import Settings, resolve
-from harness.run.start import run_facts
-
-
-class NoiseSession(Session):
-    """Run the cells of an A/A run."""
-
-    def _open(self) -> RunWriter:
-        settings = self.settings
-        command = redact(" ".join(["attnbench", *sys.argv[1:]]))
-        facts = run_facts(settings, cells=sum(map(len, self.visits.values())))
-        label = run_label(f"{settings.device}-noise-{settings.grid.name}", settings.url)
-        folder = new_folder(settings.results, label)
-        return RunWriter(folder, facts | {"kind": AA_RUN, "command": command})
+from harness.run.settings import Kind, Settings, resolve
 
 
 def noise_settings(options: Mapping[str, Any]) -> Settings:
@@ -48,6 +32,7 @@ def noise_settings(options: Mapping[str, Any]) -> Settings:
     settings = resolve(options)
     return replace(
         settings,
+        kind=Kind.AA_RUN,
         grid=settings.grid.model_copy(update={"budget_s": None}),
         replicas=max(settings.replicas, REPLICAS_LEAST),
         backends=tuple(label for name in settings.backends for label in (name, twin_of(name))),
@@ -74,11 +59,12 @@ def noise_cells(settings: Settings) -> list[Cell]:
 def measure_noise(settings: Settings, progress: Progress) -> Path:
     """Measure an A/A run, write its noise.csv, and return its folder."""
     cells = noise_cells(settings)
-    session = NoiseSession(settings, cells, progress.advance)
+    session = Session(settings, cells, progress.advance)
     session.start()
     progress.say(f"{len(cells) // 2} cells under two labels each, results in {session.folder}")
     progress.start(session.steps())
     try:
+        session.run_passes()
         for cell in cells:
             session.outcome(cell)
     finally:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,16 @@ if TYPE_CHECKING:
 
 POOLS = ("local", "inline")
 DEFAULT_BASELINE = "naive"
+
+
+class Kind(Enum):
+    """What a run is for, as the word that the name of its folder holds."""
+
+    MEASUREMENT = ""
+    # A second look, in fresh processes, at what looked slower in another run.
+    CONFIRMATION = "confirm"
+    # The same cells under two labels in the same rounds: how far do equal things differ?
+    AA_RUN = "noise"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +49,7 @@ class Settings:
     pool: str
     threads: int
     resume: str | None = None
+    kind: Kind = Kind.MEASUREMENT
     look: SecondLook | None = None
     url: str | None = None
     seed: int = 0
@@ -107,6 +119,7 @@ def resolve(options: Mapping[str, Any]) -> Settings:
         pool=_chosen("pool", [options.get("pool") or "local"], list(POOLS))[0],
         threads=default_threads(),
         resume=options.get("resume"),
+        kind=Kind.CONFIRMATION if look else Kind.MEASUREMENT,
         look=look,
     )
 

@@ -1,12 +1,11 @@
-"""Start: how a run begins: its facts, its workers, the ceilings of its device."""
+"""Start: how a run begins: its facts, its folder (new, or that of a cut run), its workers."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,17 +13,74 @@ from harness.attention.backends import BACKENDS
 from harness.cases.grid import Cell, grid_digest
 from harness.measure.machine import available_memory, facts, fingerprint, own_bytes, wanted_bytes
 from harness.measure.protocol import WorkerSpec, share_cores
-from harness.records.record import Record, Status
-from harness.records.remote.address import redact
+from harness.records.noise import AA_RUN, noise_facts
+from harness.records.record import Observation
+from harness.records.remote.address import redact, run_label
+from harness.records.store import find_run
+from harness.records.writer import RunWriter, new_folder
 from harness.run.pool import Pool, make_pool
-from harness.run.settings import Settings
+from harness.run.resume import read_cut_run, resumed_facts
+from harness.run.settings import Kind, Settings
 
 LARGEST_HEAP = 2**31
 # The rest is for this process, the page cache, and what grows between two looks.
 GUARD_SHARE = 0.9
 
 
-def hire(settings: Settings, cells: Iterable[Cell]) -> Pool:
+def open_run(
+    settings: Settings, cells: Sequence[Cell]
+) -> tuple[RunWriter, dict[str, list[Observation]]]:
+    """Make the run's folder, or go on in that of the run to resume, with what it has seen.
+
+    ValueError in one line if there is no such run or it asked something else.
+    """
+    known = run_facts(settings, cells)
+    if settings.resume is None:
+        words = (settings.device, settings.kind.value, settings.grid.name)
+        label = run_label("-".join(filter(None, words)), settings.url)
+        return RunWriter(new_folder(settings.results, label), known), {}
+    name = None if settings.resume == "latest" else settings.resume
+    folder = find_run(settings.results, name)
+    seen = read_cut_run(folder, known)
+    return RunWriter(folder, resumed_facts(folder, known)), seen
+
+
+def run_facts(settings: Settings, cells: Sequence[Cell]) -> dict[str, Any]:
+    """Return the facts that hold for the whole run."""
+    machine = facts(threads=settings.threads)
+    name = fingerprint(machine, device=settings.device)
+    program = "attnbench" if settings.kind is Kind.AA_RUN else "pytest"
+    return {
+        "started": now(),
+        "ended": None,
+        "complete": False,
+        "command": redact(" ".join([program, *sys.argv[1:]])),
+        "grid": settings.grid.model_dump(include={"name", "description", "longest"}),
+        "grid_digest": grid_digest(settings.grid),
+        "device": settings.device,
+        "machine": machine,
+        "fingerprint": name,
+        "settings": settings.facts(),
+        "backends": list(settings.backends),
+        "baseline": settings.baseline,
+        "cells": len(cells),
+        **facts_of_kind(settings, cells, name),
+    }
+
+
+def facts_of_kind(settings: Settings, cells: Sequence[Cell], fingerprint: str) -> dict[str, Any]:
+    """Return what only runs of this kind tell: what is known of their noise, or that they are it.
+
+    `fingerprint` names the machine whose A/A runs bear on these cells.
+    """
+    if settings.kind is Kind.AA_RUN:
+        return {"kind": AA_RUN}
+    names = [cell.name for cell in cells]
+    known: dict[str, Any] = {"noise": noise_facts(settings.results, fingerprint, cells=names)}
+    return known | ({"confirms": settings.look.run} if settings.look is not None else {})
+
+
+def start_workers(settings: Settings, cells: Sequence[Cell]) -> Pool:
     """Start the workers for these cells, and keep this process off their cores."""
     on_cpu = settings.device == "cpu"
     cores, others = share_cores(settings.threads) if on_cpu else ((), ())
@@ -44,7 +100,7 @@ def hire(settings: Settings, cells: Iterable[Cell]) -> Pool:
     return pool
 
 
-def heap_bytes(cells: Iterable[Cell], *, replicas: int) -> int:
+def heap_bytes(cells: Sequence[Cell], *, replicas: int) -> int:
     """Return twice what the largest cell wants, within a quarter of the memory there is."""
     wanted = [
         wanted_bytes(BACKENDS[cell.backend], cell.case)
@@ -53,26 +109,6 @@ def heap_bytes(cells: Iterable[Cell], *, replicas: int) -> int:
     ]
     room = available_memory() // (4 * replicas)
     return min(2 * max(wanted, default=0), room, LARGEST_HEAP)
-
-
-def run_facts(settings: Settings, *, cells: int) -> dict[str, Any]:
-    """Return the facts that hold for the whole run."""
-    machine = facts(threads=settings.threads)
-    return {
-        "started": now(),
-        "ended": None,
-        "complete": False,
-        "command": redact(" ".join(["pytest", *sys.argv[1:]])),
-        "grid": settings.grid.model_dump(include={"name", "description", "longest"}),
-        "grid_digest": grid_digest(settings.grid),
-        "device": settings.device,
-        "machine": machine,
-        "fingerprint": fingerprint(machine, device=settings.device),
-        "settings": settings.facts(),
-        "backends": list(settings.backends),
-        "baseline": settings.baseline,
-        "cells": cells,
-    }
 
 
 def now() -> str:
@@ -86,51 +122,3 @@ def peak_rss() -> int | None:
     Linux hands `ru_maxrss` down to children: a process started by a big one would seem big.
     """
     return own_bytes("VmHWM")
-
-
-SECONDS = 0.2
-# Twice the rate of the fastest matrix product of the device; looked at again a few times a run.
-IMPOSSIBLE, SECOND_LOOKS = 2.0, 3
-TIMES = (
-    *("time_median_s", "time_low_s", "time_high_s", "time_min_s"),
-    *("samples", "replicas", "replica_medians_s"),
-)
-# Measures {"flops_per_s": {dtype: FLOP/s}, ...} of some dtypes in so many seconds each.
-Look = Callable[[list[str], float], dict[str, Any]]
-
-
-class Ceilings:
-    """Hold the measured rates of a matrix product, and judge rates by them."""
-
-    def __init__(self, look: Look, dtypes: list[str]) -> None:
-        self.look, self.dtypes = look, dtypes
-        self.measured = look(dtypes, SECONDS)
-        self.fastest = self._fastest(self.measured)
-        self.looks_left = SECOND_LOOKS
-
-    @staticmethod
-    def _fastest(measured: dict[str, Any]) -> float:
-        return max(measured.get("flops_per_s", {}).values(), default=0.0)
-
-    def judge(self, record: Record) -> Record:
-        """Add the rate over the ceiling of the same dtype; a cell far above all is an error.
-
-        A kernel may well beat the product of its own dtype, which CPUs do slowly in half
-        precision, so the fastest dtype decides. The ceiling was measured in one moment, and
-        neighbours can halve what it saw: it is measured again before a cell is called too fast.
-        """
-        rate = (record.flops or 0) / record.time_median_s if record.time_median_s else 0.0
-        while rate > IMPOSSIBLE * self.fastest > 0:
-            if not self.looks_left:
-                return too_fast(record, rate / self.fastest)
-            self.looks_left -= 1
-            self.fastest = max(self.fastest, self._fastest(self.look(self.dtypes, SECONDS)))
-        ceiling = self.measured.get("flops_per_s", {}).get(record.dtype)
-        return replace(record, rate_share=rate / ceiling) if rate and ceiling else record
-
-
-def too_fast(record: Record, times: float) -> Record:
-    """Return the record of a cell that took too little time to have computed anything."""
-    reason = f"too fast to have computed it: {times:.3g} times the rate of a matrix product"
-    untimed: dict[str, Any] = dict.fromkeys(TIMES)
-    return replace(record, status=Status.ERROR.value, reason=reason, **untimed)

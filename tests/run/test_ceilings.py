@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from harness.records.record import Record
-from harness.run.start import Ceilings
+from harness.run.ceilings import Ceilings
 
 GIGA = 1e9
 
@@ -30,46 +30,49 @@ def cell(rate: float, dtype: str = "float32") -> Record:
     )  # fmt: skip
 
 
+def judged(ceilings: Ceilings, record: Record) -> Record:
+    ceilings.recheck_too_fast(record)
+    return ceilings.judge(record)
+
+
 def test_a_rate_below_the_ceiling_is_a_share_of_it() -> None:
     ceilings = Ceilings(Product(60), ["float32"])
-    assert ceilings.judge(cell(30)).rate_share == pytest.approx(0.5)
-    assert ceilings.look.looks == 1  # type: ignore[attr-defined]
+    assert judged(ceilings, cell(30)).rate_share == pytest.approx(0.5)
+    assert ceilings.measure.looks == 1  # type: ignore[attr-defined]
 
 
 def test_twice_the_rate_of_a_product_is_an_error_without_a_time() -> None:
     ceilings = Ceilings(Product(60), ["float32"])
-    judged = ceilings.judge(cell(150))
-    assert judged.status == "error"
-    assert judged.reason == (
-        "too fast to have computed it: 2.5 times the rate of a matrix product"
-    )
-    assert (judged.time_median_s, judged.time_low_s, judged.replicas) == (None, None, None)
-    assert judged.peak_bytes == 7
-    assert ceilings.judge(cell(119)).status == "ok"
+    found = judged(ceilings, cell(150))
+    assert found.status == "error"
+    assert found.reason == ("too fast to have computed it: 2.5 times the rate of a matrix product")
+    assert (found.time_median_s, found.time_low_s, found.replicas) == (None, None, None)
+    assert found.peak_bytes == 7
+    assert judged(ceilings, cell(119)).status == "ok"
 
 
 def test_a_ceiling_that_neighbours_halved_is_measured_again() -> None:
     product = Product(20, 25, 60)
     ceilings = Ceilings(product, ["float32"])
-    assert ceilings.judge(cell(55)).status == "ok"
+    assert judged(ceilings, cell(55)).status == "ok"
     assert product.looks == 3
-    assert ceilings.judge(cell(100)).status == "ok", "60 is remembered"
+    assert judged(ceilings, cell(100)).status == "ok", "60 is remembered"
     assert product.looks == 3
 
 
 def test_second_looks_are_bounded() -> None:
     product = Product(60)
     ceilings = Ceilings(product, ["float32"])
-    assert [ceilings.judge(cell(10_000)).status for _ in range(50)] == ["error"] * 50
+    assert [judged(ceilings, cell(10_000)).status for _ in range(50)] == ["error"] * 50
     assert product.looks == 4
 
 
 def test_half_precision_may_beat_its_own_product() -> None:
-    judged = Ceilings(Product(60), ["float32", "bfloat16"]).judge(cell(30, "bfloat16"))
-    assert judged.status == "ok"
-    assert judged.rate_share == pytest.approx(25)
+    found = judged(Ceilings(Product(60), ["float32", "bfloat16"]), cell(30, "bfloat16"))
+    assert found.status == "ok"
+    assert found.rate_share == pytest.approx(25)
 
 
 def test_a_cell_without_a_time_is_left_alone() -> None:
     record = Record(cell="a.x", backend="a", status="crashed", flops=10**9)
-    assert Ceilings(Product(60), ["float32"]).judge(record) == record
+    assert judged(Ceilings(Product(60), ["float32"]), record) == record
