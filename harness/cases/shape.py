@@ -129,17 +129,22 @@ class Shape(Fixed):
         return {"queries": self.length_query, "keys": self.length_key, "window": self.window}
 
 
-_FIXED = [item.name for item in fields(Fixed)]
+_NAMES = [item.name for item in fields(Fixed)]
 _LENGTHS = ("length_query", "length_key")
+_DIMS = _NAMES.index("dim_key")
 # Every axis in the order of tables: lengths stand before the dims.
-AXES = (
-    *_FIXED[: _FIXED.index("dim_key")], *_LENGTHS, *_FIXED[_FIXED.index("dim_key") :],
-)  # fmt: skip
-# What a table or an id has to say beside the axes that its own words are about.
-FURTHER = [item for item in fields(Fixed) if item.default is None and item.name != "window"]
+AXES = (*_NAMES[:_DIMS], *_LENGTHS, *_NAMES[_DIMS:])
+_TEXTS = [item.name for item in fields(Fixed) if isinstance(item.default, str)]
+# What is fixed in a sweep in the order of sorting: names first, then numbers.
+FIXED = (*_TEXTS, *(name for name in _NAMES if name not in _TEXTS))
+# Axes that a case mostly goes without.
+OPTIONAL = {item.name: item for item in fields(Fixed) if item.default is None}
 
 
 def further_codes(shape: Fixed) -> list[str]:
-    """Say in an id's words the optional axes that are set and that no other word names."""
-    found = [(item.metadata["code"] or item.name, getattr(shape, item.name)) for item in FURTHER]
-    return [f"{code}{value}" for code, value in found if value is not None]
+    """Name the optional axes that are set, as in an id; the window stands beside its mask."""
+    return [
+        f"{item.metadata['code'] or name}{getattr(shape, name)}"
+        for name, item in OPTIONAL.items()
+        if name != "window" and getattr(shape, name) is not None
+    ]

@@ -21,12 +21,11 @@ from harness.measure.phases import Passes
 from harness.measure.protocol import SETUP, Visit
 from harness.measure.rounds import Rounds, measure_rounds
 from harness.measure.setup import clock_for
-from harness.records.record import Observation, Status
+from harness.records.record import SEEN, Observation, Status, is_float
 from harness.records.store import finite
 
 Mark = Callable[[int], None]
 COOLING_S = 10.0
-FLOATS = ("error_max", "error_rel", "tolerance", "error_ratio", "first_call_s", "page_faults")
 
 
 @dataclass
@@ -211,10 +210,11 @@ def keep(one: Attempt, seen: Rounds, *, flags: tuple[str, ...]) -> None:
 def observe(name: str, one: Attempt) -> Observation:
     """Turn an attempt into plain values; nothing that is not finite leaves the worker."""
     fields: Fields = {
-        key: finite(value) if key in FLOATS else value for key, value in one.fields.items()
+        key: finite(value) if key in SEEN and is_float(key) else value
+        for key, value in one.fields.items()
     }
     if one.failure is not None:
         fields |= {"status": one.failure.status, "reason": one.failure.reason, "samples_s": ()}
     if one.failure is not None and one.failure.status is Status.DISAGREES:
         fields["agrees"] = False
-    return Observation(backend=name, **fields)
+    return Observation.of(name, fields)

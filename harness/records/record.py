@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from enum import StrEnum
 from typing import Any, Self
+
+from harness.cases.shape import AXES, Shape
 
 SCHEMA_VERSION = 1
 
@@ -25,59 +28,73 @@ class Status(StrEnum):
 FAILURES = {Status.DISAGREES, Status.CRASHED, Status.TIMED_OUT, Status.ERROR}
 
 
-def column(unit: str, what: str, *, default: Any = None) -> Any:
-    """Declare one column of the schema: its unit ("" if none) and what it holds."""
-    return field(default=default, metadata={"unit": unit, "what": what})
+# How a column of a record comes from what the replicas saw of a cell.
+FIRST, MEAN = "first", "mean"
+
+
+def column(
+    unit: str, what: str, *, default: Any = None, seen: str = "", shown: bool = True
+) -> Any:
+    """Declare one column of the schema: its unit ("" if none) and what it holds.
+
+    `seen` says that workers fill it: FIRST takes what the first replica saw, MEAN the mean of
+    all. Tables and figures of a report leave out what is not `shown`.
+    """
+    return field(
+        default=default, metadata={"unit": unit, "what": what, "seen": seen, "shown": shown}
+    )
+
+
+def observed(unit: str, what: str, *, shown: bool = True) -> Any:
+    """Declare a column that the first replica fills."""
+    return column(unit, what, seen=FIRST, shown=shown)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Record:
-    """Hold one cell (a case on a backend) of one run; absent values are None, never 0 or NaN."""
+class Record(Shape):
+    """Hold one cell (a case on a backend) of one run; absent values are None, never 0 or NaN.
 
-    run: str = column("", "name of the run", default="")
+    The columns of all files and tables are these and the axes of the case. To add one, add a line
+    here and have measure/ fill the key of that name.
+    """
+
+    run: str = column("", "name of the run", default="", shown=False)
     cell: str = column("", "backend and case id, joined by a dot", default="")
-    suite: str = column("", "the question this cell was collected for", default="")
+    suite: str = column("", "the question this cell was collected for", default="", shown=False)
     backend: str = column("", "backend name", default="")
-    device: str = column("", "cpu, cuda or cuda:N", default="")
-    batch: int = column("", "batch entries", default=0)
-    heads: int = column("", "query heads", default=0)
-    heads_kv: int = column("", "key and value heads", default=0)
-    length_query: int = column("positions", "queries per sequence", default=0)
-    length_key: int = column("positions", "keys per sequence", default=0)
-    dim_key: int = column("", "features of a query and a key", default=0)
-    dim_value: int = column("", "features of a value", default=0)
-    dtype: str = column("", "element type", default="")
-    mask: str = column("", "which keys a query may see", default="")
-    window: int | None = column("positions", "keys a sliding window keeps")
-    phase: str = column("", "forward, backward or forward_backward", default="")
-    work: str = column("", "attention, or what it is a part of", default="attention")
     status: str = column("", "how the cell ended", default="")
     reason: str | None = column("", "one sentence when the status is not ok")
-    kernel: str | None = column("", "the kernel seen to run")
-    agrees: bool | None = column("", "whether the output matched the oracle")
-    error_max: float | None = column("", "largest absolute error against the oracle")
-    error_rel: float | None = column("", "error_max over the oracle's largest magnitude")
-    tolerance: float | None = column("", "largest error_max that agrees")
-    error_ratio: float | None = column("", "error over that of the float32-score formula")
+    kernel: str | None = observed("", "the kernel seen to run", shown=False)
+    agrees: bool | None = observed("", "whether the output matched the oracle")
+    error_max: float | None = observed(
+        "", "largest absolute error against the oracle", shown=False
+    )
+    error_rel: float | None = observed("", "error_max over the oracle's largest magnitude")
+    tolerance: float | None = observed("", "largest error_max that agrees", shown=False)
+    error_ratio: float | None = observed("", "error over that of the float32-score formula")
     time_median_s: float | None = column("s", "median over replicas of the median of a call")
     time_low_s: float | None = column("s", "lower end of the 95 % interval")
     time_high_s: float | None = column("s", "upper end of the 95 % interval")
-    time_min_s: float | None = column("s", "fastest sample")
-    samples: int | None = column("", "timed samples over all replicas")
+    time_min_s: float | None = column("s", "fastest sample", shown=False)
+    samples: int | None = column("", "timed samples over all replicas", shown=False)
     calls_per_sample: int | None = column("", "calls that make one sample, in the first replica")
-    replicas: int | None = column("", "worker processes that timed the cell")
+    replicas: int | None = column("", "worker processes that timed the cell", shown=False)
     replica_medians_s: tuple[float, ...] | None = column("s", "median of each replica")
-    first_call_s: float | None = column("s", "first call: compilation, plans, caches")
-    peak_bytes: int | None = column("B", "peak above resident inputs, backward with its forward")
-    held_bytes: int | None = column("B", "held between forward and backward, output included")
-    reserved_bytes: int | None = column("B", "peak the allocator reserved (CUDA)")
-    output_bytes: int | None = column("B", "bytes of the output")
-    mask_bytes: int | None = column("B", "bytes of an explicit mask, made before the call")
+    first_call_s: float | None = observed(
+        "s", "first call: compilation, plans, caches", shown=False
+    )
+    peak_bytes: int | None = observed("B", "peak above resident inputs, backward with its forward")
+    held_bytes: int | None = observed("B", "held between forward and backward, output included")
+    reserved_bytes: int | None = observed("B", "peak the allocator reserved (CUDA)", shown=False)
+    output_bytes: int | None = column("B", "bytes of the output", shown=False)
+    mask_bytes: int | None = observed(
+        "B", "bytes of an explicit mask, made before the call", shown=False
+    )
     flops: int | None = column("", "floating-point operations over attended pairs")
-    min_bytes: int | None = column("B", "each input and each output once")
+    min_bytes: int | None = column("B", "each input and each output once", shown=False)
     rate_share: float | None = column("", "FLOP/s over the measured matrix-product ceiling")
-    threads: int | None = column("", "CPU threads of the worker")
-    page_faults: float | None = column("", "page faults per timed call")
+    threads: int | None = observed("", "CPU threads of the worker", shown=False)
+    page_faults: float | None = column("", "page faults per timed call", seen=MEAN, shown=False)
     flags: str = column("", "warnings, joined by a space", default="")
 
     @property
@@ -87,7 +104,7 @@ class Record:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the columns as plain JSON values."""
-        return asdict(self)
+        return {name: getattr(self, name) for name in COLUMNS}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:
@@ -99,7 +116,18 @@ class Record:
         return cls(**values | {"replica_medians_s": tuple(medians) if medians else None})
 
 
-COLUMNS = {item.name: item for item in fields(Record)}
+_ITEMS = {item.name: item for item in fields(Record)}
+_OWN = [name for name in _ITEMS if name not in AXES]
+_BEFORE = _OWN.index("status")
+# The columns in the order of files: what was asked, the axes of the case, what came back.
+COLUMNS = {name: _ITEMS[name] for name in (*_OWN[:_BEFORE], *AXES, *_OWN[_BEFORE:])}
+# The columns that workers fill, and how they come from several replicas.
+SEEN = {name: item.metadata["seen"] for name, item in COLUMNS.items() if item.metadata.get("seen")}
+
+
+def is_float(name: str) -> bool:
+    """Whether a column holds a number that need not be whole."""
+    return str(COLUMNS[name].type).startswith("float")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,28 +135,29 @@ class Observation:
     """Hold what one worker saw of one cell; plain values only, so that it travels as JSON.
 
     `samples_s` are seconds per call; a sample may be a block of `calls_per_sample` calls.
+    `found` maps columns of the record that workers fill (SEEN) to what this one saw.
     """
 
     backend: str
     status: Status = Status.OK
     reason: str | None = None
-    kernel: str | None = None
-    agrees: bool | None = None
-    error_max: float | None = None
-    error_rel: float | None = None
-    tolerance: float | None = None
-    error_ratio: float | None = None
     samples_s: tuple[float, ...] = ()
     calls_per_sample: int = 1
-    first_call_s: float | None = None
-    peak_bytes: int | None = None
-    held_bytes: int | None = None
-    reserved_bytes: int | None = None
-    output_bytes: int | None = None
-    mask_bytes: int | None = None
-    threads: int | None = None
-    page_faults: float | None = None
     flags: tuple[str, ...] = ()
+    found: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, backend: str, values: Mapping[str, Any]) -> Self:
+        """Make an observation of fields of its own and of columns, told apart by their names."""
+        found = {name: value for name, value in values.items() if name in SEEN}
+        own = {name: value for name, value in values.items() if name not in SEEN}
+        return cls(backend=backend, found=found, **own)
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a column that workers fill, None if this one did not."""
+        if name in SEEN:
+            return self.found.get(name)
+        raise AttributeError(name)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values."""

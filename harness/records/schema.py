@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Iterable
+from dataclasses import MISSING, Field, fields
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -12,16 +14,16 @@ from pydantic import (
     AfterValidator,
     BaseModel,
     ConfigDict,
-    Field,
     TypeAdapter,
     ValidationError,
     create_model,
 )
+from pydantic import Field as Limit
 
 from harness.cases.masks import MASK_CODES
 from harness.cases.shape import DTYPE_CODES, PHASE_CODES, WORK_CODES
 from harness.cases.text import explain, one_line, printable, shown, unreadable
-from harness.records.record import COLUMNS, Status
+from harness.records.record import COLUMNS, Finding, Status
 
 WHOLE_MOST = 2**63 - 1  # what a column of 64 bits holds
 Row = tuple[int, dict[str, str]]
@@ -93,11 +95,11 @@ SHAPE_MOST = 2**31 - 1  # what torch takes for the size of one axis of a kernel'
 SECONDS_LEAST, SECONDS_MOST = 1e-12, 1e9
 
 Line = Annotated[str, AfterValidator(printable)]
-Size = Annotated[int, Field(gt=0, le=SHAPE_MOST)]
-Count = Annotated[int, Field(ge=0, le=WHOLE_MOST)]
-Number = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-Seconds = Annotated[float, Field(ge=SECONDS_LEAST, le=SECONDS_MOST)]
-Medians = Annotated[tuple[Seconds, ...], Field(strict=False)]
+Size = Annotated[int, Limit(gt=0, le=SHAPE_MOST)]
+Count = Annotated[int, Limit(ge=0, le=WHOLE_MOST)]
+Number = Annotated[float, Limit(ge=0, allow_inf_nan=False)]
+Seconds = Annotated[float, Limit(ge=SECONDS_LEAST, le=SECONDS_MOST)]
+Medians = Annotated[tuple[Seconds, ...], Limit(strict=False)]
 
 KINDS: dict[str, Any] = {
     "str": Line, "str | None": Line | None, "int": Size, "int | None": Count | None,
@@ -111,27 +113,23 @@ NARROWER: dict[str, Any] = {
     "status": Literal[tuple(map(str, Status))], "window": Size | None,
     **dict.fromkeys(("time_median_s", "time_min_s", "first_call_s"), Seconds | None),
 }  # fmt: skip
-FIELDS: dict[str, Any] = {
-    name: (NARROWER.get(name, KINDS[str(item.type)]), ... if item.type == "int" else item.default)
-    for name, item in COLUMNS.items()
-}
-ROW = create_model("Row", __config__=ConfigDict(strict=True, extra="forbid"), **FIELDS)
 SAMPLES = TypeAdapter(list[list[Number]], config=ConfigDict(strict=True))
 
 
-class FindingRow(BaseModel):
-    """Say what a row of conformance.csv holds."""
+def model_of(name: str, items: Iterable[Field[Any]]) -> type[BaseModel]:
+    """Make the model of a row: each column is held to its type, and some to more than that."""
+    kinds: dict[str, Any] = {
+        item.name: (
+            NARROWER.get(item.name, KINDS[str(item.type)]),
+            ... if item.default is MISSING or item.type == "int" else item.default,
+        )
+        for item in items
+    }
+    return create_model(name, __config__=ConfigDict(strict=True, extra="forbid"), **kinds)
 
-    model_config = ConfigDict(strict=True, extra="forbid")
 
-    backend: Line
-    behaviour: Line
-    device: Line
-    dtype: Line
-    expected: Line | None = None
-    observed: Line | None = None
-    verdict: Line
-    reason: Line | None = None
+ROW = model_of("Row", COLUMNS.values())
+FINDING_ROW = model_of("FindingRow", fields(Finding))
 
 
 def check(model: type[BaseModel], values: Any) -> dict[str, Any]:

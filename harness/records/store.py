@@ -14,7 +14,7 @@ from harness.cases.text import one_line, printable, shown, unreadable
 from harness.records.record import COLUMNS, FINDING_COLUMNS, SCHEMA_VERSION, Finding, Record
 from harness.records.schema import (
     ROW,
-    FindingRow,
+    FINDING_ROW,
     check,
     check_samples,
     parse_json,
@@ -200,7 +200,7 @@ def read_findings(path: Path) -> list[Finding]:
 
 def _finding(row: dict[str, str]) -> Finding:
     values = {name: value for name, value in row.items() if value}
-    return Finding.from_dict(check(FindingRow, values))
+    return Finding.from_dict(check(FINDING_ROW, values))
 
 
 def read_csv(path: Path) -> pd.DataFrame:

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from harness.cases.masks import MASK_CODES
-from harness.cases.shape import DTYPE_CODES, ITEM_SIZES, PHASE_CODES, WORK_CODES
+from harness.cases.shape import (
+    DTYPE_CODES,
+    FIXED,
+    ITEM_SIZES,
+    OPTIONAL,
+    PHASE_CODES,
+    WORK_CODES,
+    Fixed,
+    further_codes,
+)
 from harness.report.words import units
 
 if TYPE_CHECKING:
@@ -19,27 +28,16 @@ LENGTHS = ["length_query", "length_key"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Panel:
+class Panel(Fixed):
     """Say what all rows of a panel share; length and backend are free."""
-
-    device: str
-    dtype: str
-    mask: str
-    phase: str
-    batch: int
-    heads: int
-    heads_kv: int
-    dim_key: int
-    dim_value: int
-    window: int | None
-    work: str = "attention"
 
     @classmethod
     def of(cls, source: Any) -> Self:
         """Take the shared fields from a row or a series key."""
-        values = {name: getattr(source, name) for name in SHARED}
-        values["window"] = None if _absent(values["window"]) else int(values["window"])
-        return cls(**{name: _native(value) for name, value in values.items()})
+        values = {name: _native(getattr(source, name)) for name in FIXED}
+        for name in OPTIONAL:
+            values[name] = None if _absent(values[name]) else int(values[name])
+        return cls(**values)
 
     def shape(self, without: str = "") -> str:
         """Return the shape in short, `B=1 H=4 D=64`, without a swept axis."""
@@ -49,7 +47,8 @@ class Panel:
         parts["dim_key"] = f"D={self.dim_key}"
         if self.dim_value != self.dim_key or without == "dim_key":
             parts["dim_value"] = f"D_v={self.dim_value}"
-        return " ".join(text for name, text in parts.items() if name != without)
+        shown = [text for name, text in parts.items() if name != without]
+        return " ".join([*shown, *further_codes(self)])
 
     def title(self, *, without: str = "", length: int | None = None) -> str:
         """Say what the rows share: device, dtype, mask, phase, shape, and a fixed length."""
@@ -73,7 +72,8 @@ class Panel:
         names = f"{PHASE_CODES.get(self.phase, 'phase')}-{shape}"
         device = "".join(sign for sign in self.device if sign.isalnum())
         work = WORK_CODES.get(self.work, "work-")
-        return f"{work}{names}{DTYPE_CODES.get(self.dtype, 'dtype')}-{mask}-{device}"
+        further = "".join(f"{code}-" for code in further_codes(self))
+        return f"{work}{names}{further}{DTYPE_CODES.get(self.dtype, 'dtype')}-{mask}-{device}"
 
     @property
     def rank(self) -> tuple[Any, ...]:
@@ -88,7 +88,7 @@ class Panel:
         return (self.device, work, *places, self.batch, self.heads, self.heads_kv, self.slug)
 
 
-SHARED = [field.name for field in fields(Panel)]
+SHARED = list(FIXED)
 
 
 def distinct(table: pd.DataFrame) -> pd.DataFrame:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from harness.records.record import Record, Status
+from harness.records.record import COLUMNS, Record, Status
 from harness.report.panels import FitIndex, Panel, distinct, index_fits, length_panels
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from harness.analysis.fits.series import SeriesFit
     from harness.records.store import Run
 
-COLUMNS = ["backend", "length", "ratio", "low", "high"]
+RATIO_COLUMNS = ["backend", "length", "ratio", "low", "high"]
 
 
 def speedups(
@@ -39,7 +39,7 @@ def speedups(
         for cell in cells
         if cell.backend != baseline and cell.length_query in base
     ]
-    return pd.DataFrame(rows, columns=COLUMNS)
+    return pd.DataFrame(rows, columns=RATIO_COLUMNS)
 
 
 def mask_ratios(frame: pd.DataFrame, full: pd.DataFrame) -> pd.DataFrame:
@@ -52,7 +52,7 @@ def mask_ratios(frame: pd.DataFrame, full: pd.DataFrame) -> pd.DataFrame:
         for cell in timed(frame)
         if (cell.backend, cell.length_query) in bare
     ]
-    return pd.DataFrame(rows, columns=COLUMNS)
+    return pd.DataFrame(rows, columns=RATIO_COLUMNS)
 
 
 def timed(frame: pd.DataFrame) -> list[Record]:
@@ -75,11 +75,7 @@ def ratio_of(
 
 DEFAULT_BASELINE = "naive"
 # Columns that no table or figure shows: dropped once, since every cut of a frame copies them all.
-UNSEEN = [
-    "run", "suite", "kernel", "error_max", "tolerance", "time_min_s", "samples", "replicas",
-    "first_call_s", "reserved_bytes", "output_bytes", "mask_bytes", "min_bytes", "threads",
-    "page_faults",
-]  # fmt: skip
+UNSEEN = [name for name, item in COLUMNS.items() if not item.metadata.get("shown", True)]
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 from harness.analysis.fits.intervals import median_interval, replica_summary
 from harness.cases.case import Case, cell_name
-from harness.records.record import Observation, Record, Status
+from harness.records.record import MEAN, SEEN, Observation, Record, Status, is_float
 from harness.records.store import finite
 
 
@@ -24,16 +24,9 @@ def combine(
     worst = next((seen for seen in observations if seen.status is not Status.OK), first)
     samples = [list(seen.samples_s) for seen in observations if seen.samples_s]
     flags = dict.fromkeys(flag for seen in observations for flag in seen.flags)
-    shared: dict[str, Any] = {
-        name: getattr(first, name)
-        for name in ("kernel", "agrees", "peak_bytes", "held_bytes", "reserved_bytes")
-        + ("mask_bytes", "threads")
-        + ("calls_per_sample",) * (worst.status is Status.OK)
-    }
-    errors: dict[str, Any] = {
-        name: finite(getattr(first, name))
-        for name in ("error_max", "error_rel", "tolerance", "error_ratio", "first_call_s")
-    }
+    timed: dict[str, Any] = {}
+    if worst.status is Status.OK:
+        timed = {"calls_per_sample": first.calls_per_sample, **_times(samples)}
     record = Record(
         cell=cell_name(backend, case),
         backend=backend,
@@ -43,11 +36,9 @@ def combine(
         output_bytes=case.output_bytes(),
         flops=case.flops(),
         min_bytes=case.min_bytes(),
-        page_faults=_mean([seen.page_faults for seen in observations]),
         flags=" ".join(flags),
-        **shared,
-        **errors,
-        **(_times(samples) if worst.status is Status.OK else {}),
+        **{name: _joined(name, how, observations) for name, how in SEEN.items()},
+        **timed,
         **facts,
     )
     return record, samples
@@ -71,6 +62,10 @@ def _times(samples: list[list[float]]) -> dict[str, Any]:
     }
 
 
-def _mean(values: list[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return fmean(known) if known else None
+def _joined(name: str, how: str, observations: list[Observation]) -> Any:
+    """Return a column that workers fill: what the first saw, or the mean of all."""
+    values = [seen.found.get(name) for seen in observations]
+    if how == MEAN:
+        known = [value for value in values if value is not None]
+        return fmean(known) if known else None
+    return finite(values[0]) if is_float(name) else values[0]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from harness.records.record import FAILURES, Observation, Record, Status
+from harness.records.record import FAILURES, MEAN, SEEN, Observation, Record, Status
 from harness.records.store import JOURNAL, read_facts, read_journal
 
 # What must be equal, in the words of the refusal.
@@ -65,24 +65,20 @@ def resumed_facts(folder: Path, now: Mapping[str, Any]) -> dict[str, Any]:
 
 def observations(record: Record, samples: list[list[float]]) -> list[Observation]:
     """Turn a record and its samples back into what each replica saw; the first checked it."""
-    names = (
-        *("reason", "kernel", "agrees", "error_max", "error_rel", "tolerance", "error_ratio"),
-        *("first_call_s", "peak_bytes", "held_bytes", "reserved_bytes", "mask_bytes", "threads"),
-        "page_faults",
-    )
     first = Observation(
         backend=record.backend,
         status=Status(record.status),
+        reason=record.reason,
         samples_s=tuple(samples[0]) if samples else (),
         calls_per_sample=record.calls_per_sample or 1,
         flags=tuple(record.flags.split()),
-        **{name: getattr(record, name) for name in names},
+        found={name: getattr(record, name) for name in SEEN},
     )
     later = [
         Observation(
             backend=record.backend,
             samples_s=tuple(seconds),
-            page_faults=record.page_faults,
+            found={name: getattr(record, name) for name, how in SEEN.items() if how == MEAN},
         )
         for seconds in samples[1:]
     ]

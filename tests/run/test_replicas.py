@@ -7,9 +7,8 @@ from harness.run.replicas import combine
 
 def test_the_first_replica_carries_what_is_held() -> None:
     case = Case.square(64, phase="forward_backward")
-    first = Observation(
-        backend="naive", agrees=True, peak_bytes=393_224, held_bytes=196_616, samples_s=(1.0, 2.0)
-    )
+    found = {"agrees": True, "peak_bytes": 393_224, "held_bytes": 196_616}
+    first = Observation(backend="naive", found=found, samples_s=(1.0, 2.0))
     later = Observation(backend="naive", samples_s=(3.0,))
     record, samples = combine(case, "naive", [first, later], run="r", suite="training")
     assert (record.peak_bytes, record.held_bytes) == (393_224, 196_616)
@@ -23,6 +22,6 @@ def test_the_first_replica_carries_what_is_held() -> None:
 
 
 def test_a_forward_holds_nothing_between() -> None:
-    seen = Observation(backend="naive", peak_bytes=10, samples_s=(1.0,))
+    seen = Observation(backend="naive", found={"peak_bytes": 10}, samples_s=(1.0,))
     record, _ = combine(Case.square(64), "naive", [seen])
     assert record.held_bytes is None

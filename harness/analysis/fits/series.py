@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from harness.analysis.fits.memory_fit import MemoryFit, fit_memory
 from harness.analysis.fits.time_fit import TimeFit, fit_time
+from harness.cases.shape import FIXED, Fixed
 from harness.records.record import COLUMNS, Record, Status
 
 if TYPE_CHECKING:
@@ -17,21 +18,10 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SeriesKey:
-    """Name all that stays fixed in a sweep over T."""
+class SeriesKey(Fixed):
+    """Name all that stays fixed in a sweep over T: the axes of a case but its lengths."""
 
     backend: str
-    device: str
-    dtype: str
-    mask: str
-    phase: str
-    batch: int
-    heads: int
-    heads_kv: int
-    dim_key: int
-    dim_value: int
-    window: int | None
-    work: str = "attention"
 
     @classmethod
     def of(cls, record: Record) -> Self:
@@ -43,8 +33,8 @@ class SeriesKey:
         return replace(self, **values)
 
     def sort_key(self) -> tuple[str, ...]:
-        """Order keys by their fields, numbers by size."""
-        values = (getattr(self, item.name) for item in fields(self))
+        """Order keys by their names, then by their numbers, by size."""
+        values = (getattr(self, name) for name in ("backend", *FIXED))
         return tuple(f"{value:09d}" if isinstance(value, int) else str(value) for value in values)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from harness.report import figures, palette
@@ -107,8 +108,5 @@ def _length(frame: pd.DataFrame) -> int:
     return int(frame["length_query"].iloc[0])
 
 
-def _without_mask(panel: Panel) -> tuple[object, ...]:
-    return (
-        panel.device, panel.dtype, panel.phase, panel.batch, panel.heads, panel.heads_kv,
-        panel.dim_key, panel.dim_value, panel.work,
-    )  # fmt: skip
+def _without_mask(panel: Panel) -> Panel:
+    return replace(panel, mask="", window=None)
