@@ -1,26 +1,35 @@
-"""Collect: cells and questions as pytest's tests, each measured once."""
+"""Collect: cells and questions as pytest's tests, each once, in the order they are measured."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection
+from typing import Any
 
 import pytest
 
 from harness.cases.grid import Cell
-from harness.cli.pytest_run import Wanted, end_on_full_disk
-from harness.records.record import REFUSES, Finding, Question, Record, Status
-from harness.records.remote.download import from_environment
-from harness.run.settings import Settings, resolve
-
-if TYPE_CHECKING:
-    from harness.run.progress import Progress
-    from harness.run.session import Session
+from harness.cli.pytest_options import settings_of
+from harness.cli.replay import ReplayClock
+from harness.records.record import Question
 
 
-def one_each(metafunc: pytest.Metafunc, questions: list[Question]) -> None:
-    """Turn a test into one for each question."""
-    metafunc.parametrize("question", questions, ids=[question.name for question in questions])
+def declare_markers(config: pytest.Config) -> None:
+    """Declare the markers by which a suite asks for cells or for questions."""
+    config.addinivalue_line("markers", "cells(suite): measure the grid's cells of this suite")
+    config.addinivalue_line("markers", "behaviours: ask every behaviour of every backend")
+
+
+def make_tests(metafunc: pytest.Metafunc) -> None:
+    """Turn a test marked `cells(suite)` into one per cell, `behaviours` into one per question."""
+    if metafunc.definition.get_closest_marker("behaviours"):
+        questions = settings_of(metafunc.config).questions()
+        metafunc.parametrize("question", questions, ids=[question.name for question in questions])
+    marker = metafunc.definition.get_closest_marker("cells")
+    if marker is None:
+        return
+    settings = settings_of(metafunc.config)
+    cells = settings.grid.cells(marker.args[0], settings.works(), settings.device)
+    metafunc.parametrize("cell", cells, ids=[cell.name for cell in cells])
 
 
 def parameter(item: pytest.Item, name: str) -> Any:
@@ -29,121 +38,53 @@ def parameter(item: pytest.Item, name: str) -> Any:
     return callspec.params.get(name) if callspec else None
 
 
-def question_of(item: pytest.Item) -> Question | None:
-    """Return the question that a test asks, or None for any other test."""
-    question = parameter(item, "question")
-    return question if isinstance(question, Question) else None
-
-
-def may_ask(item: pytest.Item, unavailable: Mapping[str, str]) -> bool:
-    """Whether a test is no question, or one to a backend that is there."""
-    question = question_of(item)
-    return question is None or question.backend not in unavailable
-
-
-@pytest.fixture
-def conform(
-    request: pytest.FixtureRequest, benchmark: Any, question: Question
-) -> Callable[[], None]:
-    """Return a function that asks the question: fails on a new fault, skips on a refusal.
-
-    It takes `benchmark`, which it does not use, so that `--benchmark-only` does not skip it.
-    """
-
-    def run() -> None:
-        with end_on_full_disk():
-            found = request.config.stash[SESSION].conform(question)
-        judge_finding(found)
-
-    return run
-
-
-def judge_finding(found: Finding) -> None:
-    """Fail the test of a fault that is not known; a known one is an expected failure."""
-    if found.wrong and found.known:
-        pytest.xfail(str(found.reason))
-    if found.wrong:
-        text = f"{found.backend}.{found.behaviour}: {found.verdict}"
-        said = found.observed or found.reason
-        pytest.fail(f"{text}: expected {found.expected}, observed {said}", pytrace=False)
-    if found.verdict == REFUSES:
-        pytest.skip(f"refuses: {found.reason}")
-
-
-OPTIONS = {
-    "grid": ("NAME|FILE.toml", "what to measure (default: quick on a CPU, standard on a GPU)"),
-    "device": ("auto|cpu|cuda|cuda:N", "where to measure (default: auto)"),
-    "backends": ("A,B", "only these backends (default: all that the grid names)"),
-    "baseline": ("NAME", "the backend that ratios compare with (default: naive)"),
-    "results": ("DIR|URL", "folder of runs, or e.g. s3://bucket/results (default: results)"),
-    "reports": ("DIR", "folder of reports (default: reports)"),
-    "replicas": ("N", "worker processes that measure each cell (default: the grid's)"),
-    "precision": ("X", "relative half-width at which timing stops, e.g. 0.02"),
-    "timeout": ("S", "seconds after which a call counts as hung"),
-    "memory-limit": ("GIB", "refuse cells that would need more (default: what is free)"),
-    "require": ("A,B", "fail if one of these backends is unavailable"),
-    "resume": ("RUN", "go on with a run that was cut (latest: the newest)"),
-    "confirm": ("RUN", "measure again what looks slower in a run, in fresh processes"),
-    "pool": ("local|inline", "worker processes, or this process for debugging"),
-}
-
-
-SESSION: pytest.StashKey[Session] = pytest.StashKey()
-
-
-PROGRESS: pytest.StashKey[Progress] = pytest.StashKey()
-
-
-JSON = pytest.StashKey[Wanted]()
-
-
-SETTINGS = pytest.StashKey[Settings]()
-
-
-HANDLERS = pytest.StashKey[dict[int, Any]]()
-
-
-def option(config: pytest.Config, name: str) -> Any:
-    """Return an option, else its environment variable, else pyproject's, else None."""
-    value = config.getoption(f"attn_{name}")
-    if value is None and name in ("results", "device", "grid"):
-        value = from_environment(name)
-    if value is None and name in ("grid", "device", "backends", "results"):
-        value = config.getini(f"attn_{name}") or None
-    return value
-
-
-def settings_of(config: pytest.Config) -> Settings:
-    """Resolve the settings once; UsageError in one line if one is wrong."""
-    if SETTINGS not in config.stash:
-        names = [name.replace("-", "_") for name in (*OPTIONS, "extra_backend")]
-        try:
-            config.stash[SETTINGS] = resolve({name: option(config, name) for name in names})
-        except ValueError as error:
-            raise pytest.UsageError(str(error)) from None
-    return config.stash[SETTINGS]
-
-
-def unlooked(config: pytest.Config, items: list[pytest.Item]) -> list[pytest.Item]:
-    """Take what a second look need not measure out of the items, and return it."""
-    look = settings_of(config).look if config.getoption("attn_confirm") else None
-    if look is None:
-        return []
-    wanted = [(item, cell_of(item)) for item in items]
-    items[:] = [item for item, cell in wanted if cell is not None and cell.name in look.cells]
-    return [item for item, cell in wanted if cell is None or cell.name not in look.cells]
-
-
 def cell_of(item: pytest.Item) -> Cell | None:
     """Return the cell that a test measures, or None for any other test."""
     cell = parameter(item, "cell")
     return cell if isinstance(cell, Cell) else None
 
 
-def judge(record: Record, required: tuple[str, ...]) -> None:
-    """Fail or skip the test of a cell that has no time to show."""
-    missing = record.status == Status.UNAVAILABLE and record.backend in required
-    if record.failed or missing:
-        pytest.fail(f"{record.cell}: {record.status}: {record.reason}", pytrace=False)
-    if record.status != Status.OK:
-        pytest.skip(f"{record.status}: {record.reason}")
+def question_of(item: pytest.Item) -> Question | None:
+    """Return the question that a test asks, or None for any other test."""
+    question = parameter(item, "question")
+    return question if isinstance(question, Question) else None
+
+
+def order_and_deselect(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Measure a cell once though two suites ask for it, and keep the cells of a case together.
+
+    What is exact comes before what is timed. A suite of which the grid has no cell is left out.
+    """
+    kept: dict[Any, list[pytest.Item]] = {Question: []}
+    seen, left_out = set(), []
+    for item in items:
+        cell = cell_of(item)
+        empty = cell is None and item.get_closest_marker("cells") is not None
+        if empty or (cell is not None and cell.name in seen):
+            left_out.append(item)
+            continue
+        if cell is not None:
+            seen.add(cell.name)
+            item.add_marker(pytest.mark.benchmark(timer=ReplayClock()))
+        group = cell.case if cell else Question if question_of(item) else "others"
+        kept.setdefault(group, []).append(item)
+    items[:] = [item for group in kept.values() for item in group]
+    left_out += take_out_unconfirmed(config, items)
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+
+
+def take_out_unconfirmed(config: pytest.Config, items: list[pytest.Item]) -> list[pytest.Item]:
+    """Take what `--attn-confirm` need not measure again out of the items, and return it."""
+    look = settings_of(config).look if config.getoption("attn_confirm") else None
+    if look is None:
+        return []
+    pairs = [(item, cell_of(item)) for item in items]
+    items[:] = [item for item, cell in pairs if cell is not None and cell.name in look.cells]
+    return [item for item, cell in pairs if cell is None or cell.name not in look.cells]
+
+
+def take_out_questions_to(items: list[pytest.Item], backends: Collection[str]) -> None:
+    """Take the questions to these backends out of the items."""
+    asked = [(item, question_of(item)) for item in items]
+    items[:] = [item for item, one in asked if one is None or one.backend not in backends]
