@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 
 import typer
 
 from harness.cases.text import one_line
-from harness.cli.compare import compare, history
-from harness.cli.explain import explain
-from harness.cli.export import export, site
-from harness.cli.machine import backends, doctor, grid
-from harness.cli.runs import claims, report, show_run
+
+# A new command is a function of harness/cli and a line here, in the order of --help.
+COMMANDS = {
+    "backends": "listing:backends",
+    "grid": "listing:grid",
+    "doctor": "doctor:doctor",
+    "report": "runs:report",
+    "claims": "runs:claims",
+    "explain": "explain:explain",
+    "compare": "compare:compare",
+    "history": "compare:history",
+    "export": "export:export",
+    "site": "export:site",
+    "show": "runs:show_run",
+}
 
 app = typer.Typer(
     help="Look at attention benchmarks. Measuring is done by: pytest suites --benchmark-only",
@@ -19,9 +30,9 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (backends, grid, doctor, report, claims, explain, compare, history, export, site):
-    app.command()(command)
-app.command("show")(show_run)
+for name, place in COMMANDS.items():
+    module, function = place.split(":")
+    app.command(name)(getattr(import_module(f"harness.cli.{module}"), function))
 
 
 def main() -> None:

@@ -48,16 +48,12 @@ def explain(
 def answers_to(examples: list[Example], wanted: str, device: str) -> list[dict[str, Any]]:
     """Ask the backends wanted, else all that compute attention and need not be compiled."""
     from harness.attention.backends import BACKENDS
-    from harness.measure.protocol import WorkerSpec
-    from harness.run.pool import make_pool
+    from harness.run.pool import probing_pool
     from harness.run.settings import chosen_backends
 
     usual = [n for n, one in BACKENDS.items() if one.work == "attention" and not one.compiled]
     names = list(chosen_backends(wanted)) or usual
-    pool = make_pool("local", WorkerSpec(device=device), replicas=1, timeout_s=120.0)
-    try:
+    with probing_pool(device) as pool:
         missing = {} if wanted else pool.probe(names)
         names = [name for name in names if name not in missing]
         return [pool.explain(example.order(), names) for example in examples]
-    finally:
-        pool.close()

@@ -8,9 +8,13 @@ import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from harness.cases.case import Case
+from harness.records.record import REFUSES, Finding
+
+if TYPE_CHECKING:
+    from harness.attention.behaviours.behaviour import Behaviour
 
 STARTING, IDLE, SETUP = -3, -2, -1
 WORDS = 2
@@ -104,6 +108,30 @@ class Visit:
         fields = {name: value for name, value in values.items() if name != "do"}
         tuples = {name: tuple(fields[name]) for name in ("backends", "trusted")}
         return cls(**fields | tuples | {"case": Case(**fields["case"])})
+
+
+def finding(
+    backend: str,
+    behaviour: Behaviour,
+    device: str,
+    *,
+    verdict: str = REFUSES,
+    dtype: str | None = None,
+    expected: str | None = None,
+    observed: str | None = None,
+    reason: str | None = None,
+) -> Finding:
+    """Make a finding; its dtype is the first that the behaviour asks for, unless given."""
+    return Finding(
+        backend=backend,
+        behaviour=behaviour.id,
+        device=device,
+        dtype=dtype or behaviour.dtypes[0],
+        expected=expected or behaviour.sentence,
+        observed=observed,
+        verdict=verdict,
+        reason=reason,
+    )
 
 
 def worker_environment(spec: WorkerSpec, environment: Mapping[str, str]) -> dict[str, str]:

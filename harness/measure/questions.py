@@ -1,4 +1,4 @@
-"""Questions: behaviours asked of a backend, and its answer to an example."""
+"""Questions: what a backend answers to a behaviour, and to an example worked out by hand."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from harness.attention.behaviours.subject import Subject
 from harness.cases.case import Case
 from harness.measure.device import device_for
 from harness.measure.outcome import Failure, attempt
+from harness.measure.protocol import finding
 from harness.records.record import (
     CONFORMS,
     CRASHES,
@@ -27,6 +28,8 @@ from harness.records.record import (
 
 # Not an answer to the question, be it wrong or right.
 REFUSALS = (Status.UNSUPPORTED, Status.UNAVAILABLE, Status.OUT_OF_MEMORY)
+# An example is in float64; who does not take it is asked in the next one.
+EXAMPLE_DTYPES = ("float64", "float32", "float16")
 
 
 def examine(
@@ -59,28 +62,6 @@ def examine(
     return answer
 
 
-def finding(
-    name: str,
-    behaviour: Behaviour,
-    device: str,
-    *,
-    dtype: str | None = None,
-    expected: str | None = None,
-    observed: str | None = None,
-    verdict: str = REFUSES,
-) -> Finding:
-    """Make a finding; its dtype is the first that the behaviour asks for, unless given."""
-    return Finding(
-        backend=name,
-        behaviour=behaviour.id,
-        device=device,
-        dtype=dtype or behaviour.dtypes[0],
-        expected=expected or behaviour.sentence,
-        observed=observed,
-        verdict=verdict,
-    )
-
-
 def _ask(
     backend: Backend | None, behaviour: Behaviour, device: str, *, dtype: str
 ) -> tuple[Seen | None, Failure | None]:
@@ -111,15 +92,11 @@ def _raised(answer: Finding, failure: Failure, *, allowed: bool) -> Finding:
     return replace(answer, verdict=DEVIATES, observed=f"raises {failure.reason}")
 
 
-# The example is in float64; who does not take it is asked in the next one.
-DTYPES = ("float64", "float32", "float16")
-
-
-def answer(backend: Backend, order: dict[str, Any]) -> dict[str, Any]:
+def answer_example(backend: Backend, order: dict[str, Any]) -> dict[str, Any]:
     """Return {"dtype", "output" [T, D] with None for NaN} or {"reason"} why there is none."""
     refused = ""
-    for dtype in DTYPES:
-        output, failure = _try(backend, order, dtype)
+    for dtype in EXAMPLE_DTYPES:
+        output, failure = _try_output(backend, order, dtype)
         if output is not None:
             rows = output[0, 0].double().tolist()
             return {"dtype": dtype, "output": [[_finite(value) for value in row] for row in rows]}
@@ -130,15 +107,15 @@ def answer(backend: Backend, order: dict[str, Any]) -> dict[str, Any]:
     return {"reason": refused}
 
 
-def _try(
+def _try_output(
     backend: Backend, order: dict[str, Any], dtype: str
 ) -> tuple[torch.Tensor | None, Failure | None]:
     outputs: list[torch.Tensor] = []
-    failure = attempt(lambda: outputs.append(output_of(backend, order, dtype)))
+    failure = attempt(lambda: outputs.append(_output_of(backend, order, dtype)))
     return (outputs[0] if outputs else None), failure
 
 
-def output_of(backend: Backend, order: dict[str, Any], dtype: str) -> torch.Tensor:
+def _output_of(backend: Backend, order: dict[str, Any], dtype: str) -> torch.Tensor:
     """Return the output [1, 1, T, D] of one backend in one dtype."""
     case = Case(**order["case"] | {"dtype": dtype})
     subject = Subject(backend, device=case.device, dtype=dtype)

@@ -106,10 +106,10 @@ class Bench:
 
     def explain(self, order: dict[str, Any]) -> dict[str, Any]:
         """Give one backend's answer to an example."""
-        from harness.measure.questions import answer
+        from harness.measure.questions import answer_example
 
         self.mark(0)
-        return answer(self.backends[order["backend"]], order)
+        return answer_example(self.backends[order["backend"]], order)
 
     def ceilings(self, order: dict[str, Any]) -> dict[str, Any]:
         """Measure what the device can do at most, for each dtype asked for."""

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Protocol
 
-from harness.measure.protocol import Visit, WorkerSpec
+from harness.measure.protocol import Visit, WorkerSpec, finding
 from harness.records.record import CRASHES, Finding, Observation, Question
 from harness.run.process import WorkerLost, WorkerProcess
+
+# A tiny call or an example takes no longer, even where a backend compiles.
+PROBING_TIMEOUT_S = 120.0
 
 
 class Replica(Protocol):
@@ -146,15 +150,7 @@ def unasked(question: Question, device: str, *, verdict: str, reason: str) -> Fi
     from harness.attention.behaviours import BEHAVIOURS
 
     behaviour = BEHAVIOURS[question.behaviour]
-    return Finding(
-        backend=question.backend,
-        behaviour=question.behaviour,
-        device=device,
-        dtype=behaviour.dtypes[0],
-        expected=behaviour.sentence,
-        verdict=verdict,
-        reason=reason,
-    )
+    return finding(question.backend, behaviour, device, verdict=verdict, reason=reason)
 
 
 def make_pool(kind: str, spec: WorkerSpec, *, replicas: int, timeout_s: float) -> Pool:
@@ -166,3 +162,14 @@ def make_pool(kind: str, spec: WorkerSpec, *, replicas: int, timeout_s: float) -
     if kind not in makers:
         raise ValueError(f"unknown pool {kind!r}; valid: {', '.join(makers)}")
     return Pool([makers[kind]() for _ in range(replicas)])
+
+
+@contextmanager
+def probing_pool(device: str) -> Iterator[Pool]:
+    """Hold one worker that times nothing: it tells what works here, or works out an example."""
+    spec = WorkerSpec(device=device)
+    pool = make_pool("local", spec, replicas=1, timeout_s=PROBING_TIMEOUT_S)
+    try:
+        yield pool
+    finally:
+        pool.close()

@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from harness.cli import doctor
-from harness.cli import doctor as doctor_host
-from harness.cli.doctor import Check, checks
+from harness.cli import machine_checks
+from harness.cli.machine_checks import Check, checks
 from harness.measure.machine import facts
 from tests.support.fakes import FakeNvml
 
@@ -36,30 +35,34 @@ def test_every_check_speaks(tmp_path: Path) -> None:
 
 
 def test_neighbours_are_named_by_what_they_use() -> None:
-    check = doctor.load({"compiler (7)": 0.9, "idle (8)": 0.001, "player (9)": 0.3})
+    check = machine_checks.load({"compiler (7)": 0.9, "idle (8)": 0.001, "player (9)": 0.3})
     assert check.level == "warn"
     assert check.observed == "others use 1.20 cores: compiler (7) 0.90, player (9) 0.30"
-    assert doctor.load({"idle (8)": 0.001}).level == "ok"
+    assert machine_checks.load({"idle (8)": 0.001}).level == "ok"
 
 
 def test_steal_above_a_twentieth_of_a_core_warns() -> None:
-    assert [doctor.steal(cores).level for cores in (0.0, 0.04, 0.2)] == ["ok", "ok", "warn"]
+    assert [machine_checks.steal(cores).level for cores in (0.0, 0.04, 0.2)] == [
+        "ok",
+        "ok",
+        "warn",
+    ]
 
 
 @pytest.mark.parametrize(
     ("check", "changes", "level"),
     [
-        (doctor_host.threads, {"cores": 4, "threads": 4}, "warn"),
-        (doctor_host.threads, {"cores": 4, "threads": 3}, "ok"),
-        (doctor_host.threads, {"cores": 1, "threads": 1}, "ok"),
-        (doctor_host.frequency, {"governor": "powersave"}, "warn"),
-        (doctor_host.frequency, {"governor": "performance"}, "ok"),
-        (doctor_host.frequency, {"governor": None}, "ok"),
-        (doctor_host.swap, {"swap_used_bytes": 2**30}, "warn"),
-        (doctor_host.swap, {"swap_used_bytes": 0}, "ok"),
-        (doctor_host.torch, {"packages": {}}, "fail"),
-        (doctor_host.torch, {"packages": {"torch": "2.9.1"}}, "fail"),
-        (doctor_host.torch, {"packages": {"torch": "2.11.0a0+git"}}, "ok"),
+        (machine_checks.threads, {"cores": 4, "threads": 4}, "warn"),
+        (machine_checks.threads, {"cores": 4, "threads": 3}, "ok"),
+        (machine_checks.threads, {"cores": 1, "threads": 1}, "ok"),
+        (machine_checks.frequency, {"governor": "powersave"}, "warn"),
+        (machine_checks.frequency, {"governor": "performance"}, "ok"),
+        (machine_checks.frequency, {"governor": None}, "ok"),
+        (machine_checks.swap, {"swap_used_bytes": 2**30}, "warn"),
+        (machine_checks.swap, {"swap_used_bytes": 0}, "ok"),
+        (machine_checks.torch, {"packages": {}}, "fail"),
+        (machine_checks.torch, {"packages": {"torch": "2.9.1"}}, "fail"),
+        (machine_checks.torch, {"packages": {"torch": "2.11.0a0+git"}}, "ok"),
     ],
 )
 def test_levels(check: Any, changes: dict[str, Any], level: str) -> None:
@@ -67,26 +70,26 @@ def test_levels(check: Any, changes: dict[str, Any], level: str) -> None:
 
 
 def test_little_memory_warns(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor_host, "available_memory", lambda: 2**30)
-    assert doctor_host.memory(known()).level == "warn"
+    monkeypatch.setattr(machine_checks, "available_memory", lambda: 2**30)
+    assert machine_checks.memory(known()).level == "warn"
 
 
 def test_a_missing_compiler_warns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     monkeypatch.delenv("CXX", raising=False)
-    assert doctor_host.compiler(known()).level == "warn"
+    assert machine_checks.compiler(known()).level == "warn"
 
 
 def test_a_preloaded_allocator_warns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LD_PRELOAD", "libjemalloc.so")
-    assert "libjemalloc.so" in doctor_host.allocator(known()).advice
+    assert "libjemalloc.so" in machine_checks.allocator(known()).advice
 
 
 def test_results_below_a_file_fail(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_text("")
-    assert doctor_host.disk(file / "results").level == "fail"
-    assert doctor_host.disk(tmp_path).level == "ok"
+    assert machine_checks.disk(file / "results").level == "fail"
+    assert machine_checks.disk(tmp_path).level == "ok"
 
 
 def test_cards_are_checked_one_by_one(tmp_path: Path) -> None:
@@ -101,7 +104,7 @@ def test_cards_are_checked_one_by_one(tmp_path: Path) -> None:
 
 
 def test_a_cuda_build_without_a_card_warns() -> None:
-    from harness.cli.doctor import gpu_checks
+    from harness.cli.machine_checks import gpu_checks
 
     assert gpu_checks({"packages": {"torch": "2.13.0+cu130"}}, None)[0].level == "warn"
     assert gpu_checks({"packages": {"torch": "2.13.0+cpu"}}, None)[0].level == "ok"

@@ -59,6 +59,6 @@ def test_available_memory_is_below_the_whole() -> None:
 
 
 def test_no_torch_is_loaded() -> None:
-    modules = "harness.measure.machine, harness.cli.doctor"
+    modules = "harness.measure.machine, harness.cli.machine_checks"
     code = f"import {modules}, sys; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

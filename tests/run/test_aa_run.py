@@ -13,8 +13,8 @@ import pytest
 import typer
 
 from harness.analysis.tracking.noise import noise_floors
-from harness.cli import machine
-from harness.cli.machine import show_noise
+from harness.cli import doctor as command
+from harness.cli.doctor import show_noise
 from harness.records.noise import noise_spreads, twin_of
 from harness.records.store import load_run
 from harness.run.aa_run import noise_cells, noise_settings
@@ -171,6 +171,6 @@ def test_bad_usage_is_one_line_and_leaves_nothing(
 ) -> None:
     usual = {"device": "cpu"} if given.get("noise") else {}
     with pytest.raises(ValueError, match=f"^{re.escape(line)}") as caught:
-        machine.doctor(tmp_path, **usual | given)
+        command.doctor(tmp_path, **usual | given)
     assert "\n" not in str(caught.value)
     assert not list(tmp_path.iterdir())
