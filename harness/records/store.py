@@ -1,20 +1,20 @@
-"""Store: where a run lies on disk and how it is read back; `writer` is its other half."""
+"""Store: where a run lies on disk and how it is read back."""
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from harness.cases.text import one_line, printable, shown, unreadable
-from harness.records.record import COLUMNS, FINDING_COLUMNS, SCHEMA_VERSION, Finding, Record
+from harness.cases.text import one_line, shown, unreadable
+from harness.records.record import SCHEMA_VERSION, Finding, Record
 from harness.records.schema import (
-    ROW,
     FINDING_ROW,
+    ROW,
     check,
     check_samples,
     parse_json,
@@ -23,6 +23,7 @@ from harness.records.schema import (
     read_text,
     tidy,
 )
+from harness.records.tables import make_conformance, make_samples, make_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,11 +31,6 @@ if TYPE_CHECKING:
 JOURNAL, FACTS, LATEST = "journal.jsonl", "run.json", "LATEST"
 CONFORMANCE = "conformance.csv"
 T = TypeVar("T")
-PANDAS_TYPES = {
-    "str": "str", "str | None": "str", "int": "Int64", "int | None": "Int64",
-    "float": "Float64", "float | None": "Float64", "bool | None": "boolean",
-    "tuple[float, ...] | None": "object",
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -51,44 +47,6 @@ class Run:
     def name(self) -> str:
         """Name of the run: its folder's name, also of a folder given as `.` or `..`."""
         return Path(os.path.abspath(self.folder)).name or "run"
-
-
-def make_table(records: Iterable[Record]) -> pd.DataFrame:
-    """Make the table of cells: one row per record, a column per field, nullable types."""
-    import pandas as pd
-
-    rows = [record.as_dict() for record in records]
-    columns = {
-        name: pd.Series([_told(row[name]) for row in rows], dtype=PANDAS_TYPES[str(item.type)])
-        for name, item in COLUMNS.items()
-    }
-    return pd.DataFrame(columns)
-
-
-def _told(value: Any) -> Any:
-    """Return a text as it will be read back: a reason may hold what no table can."""
-    return printable(value) if isinstance(value, str) else value
-
-
-def make_samples(cells: Iterable[tuple[Record, list[list[float]]]]) -> pd.DataFrame:
-    """Make the long table of raw samples: cell, replica, index, seconds."""
-    import pandas as pd
-
-    rows = [
-        (record.cell, replica, index, seconds)
-        for record, replicas in cells
-        for replica, samples in enumerate(replicas)
-        for index, seconds in enumerate(samples)
-    ]
-    return pd.DataFrame(rows, columns=["cell", "replica", "index", "seconds"])
-
-
-def make_conformance(findings: Iterable[Finding]) -> pd.DataFrame:
-    """Make the table of behaviours: one row per finding, all of text."""
-    import pandas as pd
-
-    rows = [finding.as_dict() for finding in findings]
-    return pd.DataFrame(rows, columns=list(FINDING_COLUMNS), dtype="str")
 
 
 def find_run(results: Path, run: str | None = None) -> Path:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -18,11 +19,10 @@ from harness.records.store import (
     FACTS,
     JOURNAL,
     LATEST,
-    make_samples,
-    make_table,
     read_findings,
     read_journal,
 )
+from harness.records.tables import make_samples, make_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,14 +30,24 @@ if TYPE_CHECKING:
 Cell = tuple[Record, list[list[float]]]
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write a whole file or nothing: a reader never sees half of it."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
+@contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """Yield a path to write to; it becomes the file at the end, or nothing does on an error.
+
+    A reader never sees half of a file, and threads and processes may write the same one at once.
+    """
+    partial = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
     try:
-        partial.write_text(text, encoding="utf-8")
+        yield partial
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a whole text file or nothing."""
+    with whole_file(path) as partial:
+        partial.write_text(text, encoding="utf-8")
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -46,7 +56,10 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def new_folder(results: Path, label: str) -> Path:
-    """Make a new run folder named by time and label; two runs at once get two folders."""
+    """Make a new run folder named by time and label; two runs at once get two folders.
+
+    Making the folder is the lock: one step, which takes the name too. filelock's would be two.
+    """
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     for count in range(1000):
         folder = results / (f"{stamp}-{label}" + (f"-{count}" if count else ""))
@@ -106,7 +119,7 @@ class RunWriter:
         A cell may come again with more replicas; its last line counts.
         """
         line = json.dumps({"record": record.as_dict(), "samples": samples}, allow_nan=False)
-        with told():
+        with or_cannot_write():
             self.journal.write(line + "\n")
             self.journal.flush()
         self.cells[record.cell] = (record, samples)
@@ -114,7 +127,10 @@ class RunWriter:
     def append_finding(self, finding: Finding) -> None:
         """Append one row to conformance.csv and flush; the first one brings the header."""
         rows = [finding.as_dict().values()]
-        with told(), (self.folder / CONFORMANCE).open("a", encoding="utf-8", newline="") as file:
+        with (
+            or_cannot_write(),
+            (self.folder / CONFORMANCE).open("a", encoding="utf-8", newline="") as file,
+        ):
             csv.writer(file, lineterminator="\n").writerows(
                 rows if file.tell() else [FINDING_COLUMNS, *rows]
             )
@@ -122,7 +138,7 @@ class RunWriter:
 
     def save_facts(self) -> None:
         """Write what is known of the whole run so far."""
-        with told():
+        with or_cannot_write():
             write_json(self.folder / FACTS, self.facts)
 
     def finish(self, **facts: Any) -> None:
@@ -132,13 +148,13 @@ class RunWriter:
             self.journal.close()
         self.facts |= facts
         self.save_facts()
-        with told():
+        with or_cannot_write():
             write_tables(self.folder, list(self.cells.values()))
 
 
 @contextmanager
-def told() -> Iterator[None]:
-    """Turn an error of the disk into one line that says what it means."""
+def or_cannot_write() -> Iterator[None]:
+    """Turn an error of the disk into CannotWrite, in one line that says what it means."""
     try:
         yield
     except OSError as error:
@@ -167,9 +183,5 @@ def write_tables(folder: Path, cells: list[tuple[Record, list[list[float]]]]) ->
 
 def write_parquet(path: Path, table: pd.DataFrame) -> None:
     """Write a whole table or nothing."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
+    with whole_file(path) as partial:
         table.to_parquet(partial, index=False)
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from harness.records.record import Finding
-from harness.records.store import Run, make_conformance, make_samples, make_table
+from harness.records.store import Run
+from harness.records.tables import make_conformance, make_samples, make_table
 from harness.report.figures.canvas import Gallery
 from harness.report.sections.verdicts import conformance_section
 from harness.report.tables.outcomes import (

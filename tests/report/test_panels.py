@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pandas as pd
 
 from harness.cases.case import Case
-from harness.records.store import make_table
+from harness.records.tables import make_table
 from harness.report import panels
 from tests.support.made_runs import cell, full_cells
 

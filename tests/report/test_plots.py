@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from harness.cases.case import Case
-from harness.records.store import make_table
+from harness.records.tables import make_table
 from harness.report import figures as plots
 from harness.report import palette
 from harness.report.figures.canvas import DPI, HEIGHT, WIDTH, points

@@ -24,7 +24,10 @@ def made_cell(backend: str, case: Case, scale: float) -> tuple[Record, list[list
         [scale * process * each * noise ** (at % 2) for at, each in enumerate(WAVE)]
         for process in (1.0, 1.2, 1.1)
     ]
-    seen = [Observation(backend=backend, found={"agrees": True}, samples_s=tuple(one)) for one in samples]
+    seen = [
+        Observation(backend=backend, found={"agrees": True}, samples_s=tuple(one))
+        for one in samples
+    ]
     return combine(case, backend, seen, suite="length")
 
 

@@ -8,7 +8,8 @@ import pytest
 
 from harness.cases.case import Case
 from harness.records.record import Record, Status
-from harness.records.store import load_run, make_table
+from harness.records.store import load_run
+from harness.records.tables import make_table
 from harness.report.panels import choose_lengths
 from harness.report.sections.run import settings_table
 from harness.report.sections.verdicts import claims_table, scores_table, series_table

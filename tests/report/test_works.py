@@ -6,7 +6,8 @@ from pathlib import Path
 
 from harness.cases.case import Case
 from harness.records.record import Record
-from harness.records.store import Run, make_table
+from harness.records.store import Run
+from harness.records.tables import make_table
 from harness.report.figures.canvas import Gallery
 from harness.report.sections import works_section
 from harness.report.sections.works import ratio_table

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from harness.cases.case import Case, cell_name
 from harness.records.record import SCHEMA_VERSION, Record
-from harness.records.store import make_table
+from harness.records.tables import make_table
 from tests.support.night_draws import Array, Noise, Plant, draw_cells, draw_replicas, planted
 
 RATES = {"naive": 8e9, "rowwise": 4e9, "tiled": 1.2e10, "sdpa": 2e10, "sdpa-math": 6e9,

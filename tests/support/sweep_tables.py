@@ -13,7 +13,7 @@ from harness.analysis.claims import judge
 from harness.analysis.claims.evidence import Verdict
 from harness.cases.case import Case, cell_name
 from harness.records.record import Record, Status
-from harness.records.store import make_table
+from harness.records.tables import make_table
 
 LENGTHS = (64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096)
 OCTAVES = (64, 128, 256, 512, 1024, 2048, 4096)

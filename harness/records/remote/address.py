@@ -58,6 +58,7 @@ def reason_of(error: Exception, url: str) -> str:
         return f"no credentials: {CREDENTIALS.get(protocol, 'none in the environment')}"
     if isinstance(error, PermissionError):
         return "access denied with the credentials of the environment"
+    # `one_line` would cut before secrets are hidden, and half a secret is not found.
     words = " ".join(str(error).split()) or type(error).__name__
     return redact(words)[:LONGEST_REASON]
 

@@ -1,11 +1,14 @@
-"""Download: copies of the runs under a URL; only what is missing or changed is fetched."""
+"""Download: copies of the runs under a URL; only what is missing or changed is fetched.
+
+It is no `fsspec.generic.rsync`: that copies whatever a store offers, and leaves an old file beside
+the new ones of its run when it is cut.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import os
 import shutil
-import threading
 from collections.abc import Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -26,10 +29,16 @@ from harness.records.remote.address import (
     remote_url,
 )
 from harness.records.store import CONFORMANCE, FACTS, JOURNAL, LATEST, find_run
-from harness.records.writer import write_text
+from harness.records.writer import whole_file, write_text
 
 # A run can be read from either of these.
 CELLS = (JOURNAL, "cells.csv")
+# What commands about all runs read, and what they read of a run that has no table yet.
+TABLE = "cells.parquet"
+NEEDED = (FACTS, TABLE, NOISE, "verdicts.json")
+INSTEAD = (JOURNAL, "cells.csv", CONFORMANCE)
+# Small files take a round trip each; 300 runs of three at 10 ms each are 0.6 s instead of 9.
+THREADS = 16
 
 
 @dataclass(frozen=True)
@@ -79,7 +88,7 @@ def readable(files: Iterable[Remote]) -> bool:
     return FACTS in names and bool(names & {*CELLS})
 
 
-def newest(runs: dict[str, list[Remote]]) -> str:
+def newest_run(runs: dict[str, list[Remote]]) -> str:
     """Return the name of the newest readable run, or ""; names begin with the time.
 
     An A/A run is never the newest.
@@ -107,14 +116,6 @@ def why_none(store: Any, root: str, run: str | None) -> str:
     return "no run there" if run is None else f"no run {redact(run)!r}; valid: {valid}"
 
 
-# What commands about all runs read, and what they read of a run that has no table yet.
-TABLE = "cells.parquet"
-NEEDED = (FACTS, TABLE, NOISE, "verdicts.json")
-INSTEAD = (JOURNAL, "cells.csv", CONFORMANCE)
-# Small files take a round trip each; 300 runs of three at 10 ms each are 0.6 s instead of 9.
-THREADS = 16
-
-
 def fetch(url: str, run: str | None = None) -> Path:
     """Copy one run, the newest if none is named, and return its folder.
 
@@ -127,7 +128,7 @@ def fetch(url: str, run: str | None = None) -> Path:
         found = listed(store, root, only=name) if name and RUN_NAME.fullmatch(name) else []
         if run is None and not readable(found):
             runs = by_run(listed(store, root))
-            found = runs.get(newest(runs), [])
+            found = runs.get(newest_run(runs), [])
         if not readable(found):
             raise ValueError(why_none(store, root, run))
         folder = copies(url) / "read"
@@ -151,7 +152,7 @@ def fetch_all(url: str, names: Collection[str] = NEEDED) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         forget(folder, keep=good)
         name = latest(store, root)
-        point(folder, name if name in good else newest(good))
+        point(folder, name if name in good else newest_run(good))
         return folder
 
 
@@ -190,13 +191,9 @@ def is_here(path: Path, one: Remote) -> bool:
 
 def download(store: Any, one: Remote, room: Path) -> None:
     """Copy one file, whole or not at all."""
-    partial = room / f".{one.name}.{os.getpid()}.{threading.get_ident()}"
-    try:
+    with whole_file(room / one.name) as partial:
         store.get_file(one.path, str(partial))
         os.utime(partial, ns=(one.mark, one.mark))
-        partial.replace(room / one.name)
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def forget(folder: Path, *, keep: Collection[str]) -> None:
@@ -224,7 +221,6 @@ def folder_of(results: str | None, *runs: str) -> Path:
 
     Of the runs named all files are copied.
     """
-
     place = place_of(results)
     url = remote_url(place)
     if url is None:
@@ -238,7 +234,6 @@ def folder_of(results: str | None, *runs: str) -> Path:
 
 def run_folder(results: str | None, run: str | None) -> Path:
     """Return the folder of one run, the newest if none is named; a URL's run is copied first."""
-
     place = place_of(results)
     if run and is_url(run):
         place, _, run = run.rstrip("/").rpartition("/")

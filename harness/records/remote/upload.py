@@ -1,4 +1,7 @@
-"""Upload: a run folder on its way to a URL: its name taken, its files, the newest run's name."""
+"""Upload: a run folder on its way to a URL: its name taken, its files, the newest run's name.
+
+It is no `fsspec.generic.rsync`: readers take a run for whole by its last file, so order counts.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +45,7 @@ class Upload:
     def _claim(self, store: Any, target: str) -> None:
         """Take the name for this run, once: no two writers may ever fill one folder.
 
-        A repeated request finds its own mark and goes on.
+        A repeated request finds its own mark and goes on. filelock knows no object stores.
         """
         mine = self.folder / CLAIM
         if not mine.is_file():

@@ -11,7 +11,7 @@ from harness.analysis.claims.evidence import Verdict
 from harness.analysis.claims.exact import CROSS, EXACT, NUMERICAL
 from harness.attention.behaviours import BEHAVIOURS
 from harness.records.record import Finding
-from harness.records.store import make_conformance
+from harness.records.tables import make_conformance
 from tests.support.sweep_tables import table_of
 
 LEDGER = [claim.id for claim in (*EXACT, *CROSS, *NUMERICAL)]

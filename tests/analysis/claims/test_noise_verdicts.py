@@ -5,7 +5,8 @@ from typing import Any
 
 from harness.analysis.claims import judge
 from harness.analysis.claims.evidence import INCONCLUSIVE, SUPPORTED, Verdict
-from harness.records.store import Run, make_samples
+from harness.records.store import Run
+from harness.records.tables import make_samples
 from harness.report.view import make_view
 from tests.support.sweep_tables import sweep, table_of
 

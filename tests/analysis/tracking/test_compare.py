@@ -11,7 +11,8 @@ import pytest
 from harness.analysis.tracking.compare import Comparison, compare
 from harness.cases.case import Case
 from harness.records.record import Record, Status
-from harness.records.store import Run, make_samples, make_table
+from harness.records.store import Run
+from harness.records.tables import make_samples, make_table
 from tests.support.sweep_tables import failed, measured
 
 CASES = [Case.square(length) for length in (64, 128, 256, 512)]

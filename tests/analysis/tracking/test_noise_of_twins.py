@@ -12,7 +12,7 @@ from harness.analysis.tracking.noise import noise_table, noises, process_spread
 from harness.cases.case import Case, cell_name
 from harness.records.noise import COLUMNS, twin_of
 from harness.records.record import Record, Status
-from harness.records.store import make_samples, make_table
+from harness.records.tables import make_samples, make_table
 
 CASE = Case.square(64)
 LENGTHS = (64, 128, 256, 512, 1024, 2048, 4096)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.records.store import make_table
+from harness.records.tables import make_table
 from harness.report.exports.benchmarks import as_gha_benchmark
 from tests.support.exported_run import made_run, timed_record
 from tests.support.tool_formats import RESULTS, strict_json

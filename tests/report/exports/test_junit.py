@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from harness.records.record import FAILURES, Status
-from harness.records.store import make_table
+from harness.records.tables import make_table
 from harness.report.exports.junit import as_junit
 from tests.support.exported_run import HOSTILE, made_run, record
 from tests.support.junit_formats import check_junit

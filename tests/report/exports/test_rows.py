@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from harness.records.record import COLUMNS, Record
-from harness.records.store import load_run, make_table
+from harness.records.store import load_run
+from harness.records.tables import make_table
 from harness.report.exports.rows import as_json, records, timed
 from tests.support.exported_run import made_run, timed_record, write_run
 from tests.support.tool_formats import strict_json
