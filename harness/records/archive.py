@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from harness.cases.text import one_line
 from harness.records.record import Status
 from harness.records.store import FACTS, JOURNAL, find_run, load_run, read_facts
 
@@ -19,13 +20,17 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 STATUSES = tuple(status.value for status in Status)
+CODES = {text: code for code, text in enumerate(STATUSES)}
 ABSENT = -1  # stands for the status of a cell that a run does not have
 TABLE = "cells.parquet"
 COLUMNS = ("cell", "status", "time_median_s", "replica_medians_s", "peak_bytes")
+# Words of a run's command that choose some of the cells: what they left out has not vanished.
+SUITE_FILE = re.compile(r"(^|/)test_\w+\.py")
+CHOOSING = ("-k", "-m", "--attn-backends", "--deselect", "--ignore", "--lf", "--last-failed")
 
 
 @dataclass(frozen=True)
-class Figures:
+class RunColumns:
     """Hold what is read of one run: an entry per cell, log times, replicas [process, cell]."""
 
     cells: list[str]
@@ -35,33 +40,37 @@ class Figures:
     peaks: Array
 
 
-def read_figures(folder: Path) -> Figures:
+def read_columns(folder: Path) -> RunColumns:
     """Read one run: its table, or the journal of one that was cut short."""
     import pyarrow as pa
 
     if (folder / TABLE).is_file():
         try:
-            return figures_of(_read_columns(folder / TABLE))
+            return columns_of(read_table(folder / TABLE, COLUMNS, needed=("cell", "status")))
         except (pa.ArrowException, TypeError, KeyError) as error:
             raise ValueError(f"{TABLE} cannot be read: {error}") from None
     if not (folder / JOURNAL).is_file():
         raise ValueError(f"it has neither {TABLE} nor {JOURNAL}")
     table = load_run(folder).table[list(COLUMNS)]
-    return figures_of(pa.Table.from_pandas(table, preserve_index=False))
+    return columns_of(pa.Table.from_pandas(table, preserve_index=False))
 
 
-def _read_columns(path: Path) -> pa.Table:
+def read_table(path: Path, names: Iterable[str], *, needed: Iterable[str]) -> pa.Table:
+    """Read some columns of a run's table; those that came later than the file are absent.
+
+    ValueError in one line if a column that is needed is absent.
+    """
     import pyarrow.parquet as pq
 
     file = pq.ParquetFile(path)
-    missing = {"cell", "status"} - set(file.schema_arrow.names)
+    missing = set(needed) - set(file.schema_arrow.names)
     if missing:
-        raise ValueError(f"{TABLE} lacks the columns {sorted(missing)}")
-    return file.read([name for name in COLUMNS if name in file.schema_arrow.names])
+        raise ValueError(f"{path.name} lacks the columns {sorted(missing)}")
+    return file.read([name for name in names if name in file.schema_arrow.names])
 
 
 def read_reasons(folder: Path) -> dict[str, str]:
-    """Read why cells of a run have no figures."""
+    """Read why cells of a run were not measured."""
     import pyarrow.parquet as pq
 
     names = ["cell", "reason"]
@@ -72,13 +81,18 @@ def read_reasons(folder: Path) -> dict[str, str]:
     return {row["cell"]: row["reason"] for row in rows if isinstance(row["reason"], str)}
 
 
-def figures_of(table: pa.Table) -> Figures:
+def columns_of(table: pa.Table) -> RunColumns:
     """Turn Arrow columns into arrays; a cell that is not `ok` has no time and no peak."""
-    codes = {name: code for code, name in enumerate(STATUSES)}
-    statuses = [codes.get(text, codes["error"]) for text in table["status"].to_pylist()]
-    ok = np.array(statuses) == codes["ok"]
+    statuses = [status_code(text) for text in table["status"].to_pylist()]
+    ok = np.array(statuses) == CODES[Status.OK]
     times, peaks = (_floats(table, name, ok) for name in ("time_median_s", "peak_bytes"))
-    return Figures(table["cell"].to_pylist(), statuses, _logs(times), _replicas(table, ok), peaks)
+    names = table["cell"].to_pylist()
+    return RunColumns(names, statuses, _logs(times), _replicas(table, ok), peaks)
+
+
+def status_code(text: object) -> int:
+    """Return the index of an outcome; one that this program does not know counts as an error."""
+    return CODES.get(str(text), CODES[Status.ERROR])
 
 
 def _replicas(table: pa.Table, ok: NDArray[np.bool_]) -> Array:
@@ -108,13 +122,8 @@ def _logs(values: Array) -> Array:
     return np.asarray(np.log(np.where(values > 0, values, np.nan)))
 
 
-# Words of a run's command that choose some of the cells: what they left out has not vanished.
-SUITE_FILE = re.compile(r"(^|/)test_\w+\.py")
-CHOOSING = ("-k", "-m", "--attn-backends", "--deselect", "--ignore", "--lf", "--last-failed")
-
-
 @dataclass(frozen=True)
-class Past:
+class ArchivedRun:
     """Hold one run of the archive: where it lies and the facts of its run.json."""
 
     folder: Path
@@ -156,12 +165,12 @@ class Past:
 
 @dataclass(frozen=True)
 class Archive:
-    """Hold the runs' figures: log seconds [run, cell] and [run, process, cell], bytes, statuses.
+    """Hold what runs measured: log seconds [run, cell] and [run, process, cell], bytes, statuses.
 
     NaN where there is none; `statuses` index STATUSES, ABSENT where a run lacks the cell.
     """
 
-    runs: tuple[Past, ...]
+    runs: tuple[ArchivedRun, ...]
     cells: tuple[str, ...]
     medians: Array
     replicas: Array
@@ -173,7 +182,7 @@ class Archive:
         return [run.name for run in self.runs].index(name)
 
 
-def list_runs(results: Path) -> tuple[list[Past], list[str]]:
+def list_runs(results: Path) -> tuple[list[ArchivedRun], list[str]]:
     """List the runs of a folder, oldest first, and one line for each that cannot be read.
 
     Runs that measure noise alone (`kind` is noise) are left out. ValueError if there is no folder.
@@ -183,14 +192,14 @@ def list_runs(results: Path) -> tuple[list[Past], list[str]]:
     runs, problems = [], []
     for path in sorted(results.glob(f"*/{FACTS}")):
         try:
-            runs.append(Past(path.parent, read_facts(path.parent)))
+            runs.append(ArchivedRun(path.parent, read_facts(path.parent)))
         except ValueError as error:
             problems.append(str(error))
     kept = [run for run in runs if run.facts.get("kind") != "noise"]
     return sorted(kept, key=lambda run: (run.started, run.name)), problems
 
 
-def pick_run(runs: Sequence[Past], results: Path, name: str | None) -> Past:
+def pick_run(runs: Sequence[ArchivedRun], results: Path, name: str | None) -> ArchivedRun:
     """Return the run of a name or path, or the newest that is no confirmation of another."""
     if name is None:
         whole = [run for run in runs if not run.confirms]
@@ -199,34 +208,34 @@ def pick_run(runs: Sequence[Past], results: Path, name: str | None) -> Past:
             raise ValueError(f"no run in {results} but confirmations of others")
         return whole[-1]
     folder = find_run(results, name)
-    return Past(folder, read_facts(folder))
+    return ArchivedRun(folder, read_facts(folder))
 
 
-def read_archive(runs: Sequence[Past]) -> tuple[Archive, list[str]]:
-    """Read the figures of runs, and one line for each that is broken: it is left out."""
+def read_archive(runs: Sequence[ArchivedRun]) -> tuple[Archive, list[str]]:
+    """Read runs, and return one line for each that is broken: it is left out."""
     kept, read, problems = [], [], []
     for run in runs:
         try:
-            read.append(read_figures(run.folder))
+            read.append(read_columns(run.folder))
             kept.append(run)
         except (ValueError, OSError) as error:
-            problems.append(f"{run.name} is left out: {' '.join(str(error).split())}")
-    return stack(kept, read), problems
+            problems.append(f"{run.name} is left out: {one_line(error)}")
+    return align(kept, read), problems
 
 
-def stack(runs: Sequence[Past], read: Sequence[Figures]) -> Archive:
+def align(runs: Sequence[ArchivedRun], read: Sequence[RunColumns]) -> Archive:
     """Lay runs of different cells into arrays of the same cells."""
-    names = {name: None for figures in read for name in figures.cells}
+    names = {name: None for run in read for name in run.cells}
     places = {name: place for place, name in enumerate(names)}
-    depth = max((figures.replicas.shape[0] for figures in read), default=1)
+    depth = max((run.replicas.shape[0] for run in read), default=1)
     shape = (len(read), len(places))
     medians, peaks = np.full(shape, np.nan), np.full(shape, np.nan)
     replicas = np.full((shape[0], depth, shape[1]), np.nan)
     statuses = np.full(shape, ABSENT, dtype=np.int8)
-    for row, figures in enumerate(read):
-        where = [places[name] for name in figures.cells]
-        medians[row, where], peaks[row, where] = figures.medians, figures.peaks
-        statuses[row, where] = figures.statuses
-        for process, values in enumerate(figures.replicas):
+    for row, columns in enumerate(read):
+        where = [places[name] for name in columns.cells]
+        medians[row, where], peaks[row, where] = columns.medians, columns.peaks
+        statuses[row, where] = columns.statuses
+        for process, values in enumerate(columns.replicas):
             replicas[row, process, where] = values
     return Archive(tuple(runs), tuple(places), medians, replicas, peaks, statuses)

@@ -1,22 +1,31 @@
-"""Comparison of two runs as people read it: the sentence first, then what changed, worst first."""
+"""Compare page: two runs compared, for the terminal, as Markdown and as JSON."""
 
 from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Group
 from rich.text import Text
 
 from harness.analysis.tracking.change import CHANGE_LEAST, FLOOR_TIMES
-from harness.analysis.tracking.changes import differences
+from harness.analysis.tracking.changes import fingerprint_differences
 from harness.analysis.tracking.compare import QUIET, Comparison, Row
 from harness.analysis.tracking.events import MEMORY_CHANGE
 from harness.report.words import units
-from harness.report.words.listing import change, counted, fitted_table, frame_of, size, text_table
-from harness.report.words.markup import code_block, escape
+from harness.report.words.listing import (
+    change,
+    counted,
+    counts_in_words,
+    fitted_table,
+    frame_of,
+    markdown_head,
+    page_head,
+    size,
+    text_table,
+)
+from harness.report.words.markup import code_block
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,19 +45,15 @@ def sentence(comparison: Comparison) -> str:
     counts, total = comparison.counts(), counted(len(comparison.rows), "cell")
     if not comparison.rows:
         return "Nothing to compare: the runs share no cell that was measured."
-    told = _told(counts, counts)
+    every = counts_in_words(counts)
     if not comparison.same_machine:
-        return f"Two machines, so no difference is a regression. Of {total}: {told}."
-    if bad := _told(counts, BAD):
-        rest = _told(counts, [word for word in counts if word not in BAD])
+        return f"Two machines, so no difference is a regression. Of {total}: {every}."
+    if bad := counts_in_words({word: n for word, n in counts.items() if word in BAD}):
+        rest = counts_in_words({word: n for word, n in counts.items() if word not in BAD})
         return f"Worse: {bad} of {total}" + (f"; {rest}." if rest else ".")
     if 2 * counts.get("unclear", 0) > len(comparison.rows):
-        return f"Nothing is clearly worse, but noise hides most of {total}: {told}."
-    return f"No regression in {total}: {told}."
-
-
-def _told(counts: Mapping[str, int], words: Iterable[str]) -> str:
-    return ", ".join(f"{counts[word]} {word}" for word in words if word in counts)
+        return f"Nothing is clearly worse, but noise hides most of {total}: {every}."
+    return f"No regression in {total}: {every}."
 
 
 def notes(comparison: Comparison) -> list[str]:
@@ -71,7 +76,7 @@ def _machines(comparison: Comparison) -> list[str]:
     lines = [f"machine {' and '.join(prints)}"]
     if comparison.same_machine:
         return lines
-    return [*lines, f"differs: {', '.join(differences(*pair)) or 'not known'}"]
+    return [*lines, f"differs: {', '.join(fingerprint_differences(*pair)) or 'not known'}"]
 
 
 def frame(comparison: Comparison, *, every: bool) -> pd.DataFrame:
@@ -93,7 +98,7 @@ def frame(comparison: Comparison, *, every: bool) -> pd.DataFrame:
 
 def listing(comparison: Comparison, *, every: bool) -> Group:
     """Show the comparison on a terminal."""
-    lines = [Text(sentence(comparison), style="bold"), *map(Text, notes(comparison))]
+    lines = page_head(sentence(comparison), notes(comparison))
     rows = frame(comparison, every=every)
     if not len(rows):
         return Group(*lines)
@@ -102,13 +107,11 @@ def listing(comparison: Comparison, *, every: bool) -> Group:
 
 def markdown(comparison: Comparison, *, every: bool) -> str:
     """Write the comparison for a pull request, under 60,000 bytes."""
-    old, new = comparison.old.name, comparison.new.name
-    head = "\n".join([f"**{escape(sentence(comparison))}**", "",
-                      *(f"- {escape(line)}" for line in notes(comparison)), ""])  # fmt: skip
-    command = code_block(f"attnbench compare {old} {new} --all")
-    room = MARKDOWN_MOST - size(head) - size(command) - 10
-    return head + "\n" + fitted_table(frame(comparison, every=every), room,
-                                      rest=f"all of them:\n\n{command}") + "\n"  # fmt: skip
+    head = markdown_head(sentence(comparison), notes(comparison))
+    command = code_block(f"attnbench compare {comparison.old.name} {comparison.new.name} --all")
+    room = MARKDOWN_MOST - size(head) - size(command) - 11
+    table = fitted_table(frame(comparison, every=every), room, rest=f"all of them:\n\n{command}")
+    return f"{head}\n\n{table}\n"
 
 
 def as_json(comparison: Comparison) -> dict[str, Any]:

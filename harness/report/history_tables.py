@@ -1,4 +1,4 @@
-"""History tables: what was found, and one cell over its runs."""
+"""History tables: what was found in a run, its cells, eras, and one cell over its runs."""
 
 from __future__ import annotations
 
@@ -19,22 +19,24 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from harness.analysis.tracking.changes import Era
-    from harness.analysis.tracking.track import Tracked
+    from harness.analysis.tracking.track import History
 
 KNOWN = "what is known"
+RUNS_SHOWN = 30
+BARS = "▁▂▃▄▅▆▇█"
 
 
-def finding_frame(tracked: Tracked) -> pd.DataFrame:
+def finding_frame(history: History) -> pd.DataFrame:
     """Make the table of findings, worst first."""
     return frame_of(
-        tracked.judgement.findings,
+        history.judgement.findings,
         {
             "finding": lambda one: one.word,
             "cell": lambda one: one.cell,
             "change": lambda one: change(one.change),
             "beyond": lambda one: units.percent(one.threshold),
-            "before": lambda one: _figure(one, one.before),
-            "now": lambda one: _figure(one, one.now),
+            "before": lambda one: _amount(one, one.before),
+            "now": lambda one: _amount(one, one.now),
             KNOWN: known,
         },
     )
@@ -52,15 +54,15 @@ def known(finding: Finding) -> str:
     return ", ".join(parts) or units.ABSENT
 
 
-def untracked_frame(tracked: Tracked) -> pd.DataFrame:
+def untracked_frame(history: History) -> pd.DataFrame:
     """Make the table of cells that are too noisy to follow."""
-    rows = tracked.judgement.named("untracked").sort_values(["floor", "cell"], ascending=False)
+    rows = history.judgement.named("untracked").sort_values(["floor", "cell"], ascending=False)
     return cell_frame(rows.to_dict("records"))
 
 
-def all_cells_frame(tracked: Tracked) -> pd.DataFrame:
+def all_cells_frame(history: History) -> pd.DataFrame:
     """Make the table of every cell with its noise floor."""
-    return cell_frame(tracked.judgement.cells.to_dict("records"))
+    return cell_frame(history.judgement.cells.to_dict("records"))
 
 
 def cell_frame(rows: list[dict[Any, Any]]) -> pd.DataFrame:
@@ -93,18 +95,14 @@ def era_frame(eras: tuple[Era, ...]) -> pd.DataFrame:
     )
 
 
-def _figure(finding: Finding, value: float | None) -> str:
+def _amount(finding: Finding, value: float | None) -> str:
     memory = finding.word in ("bigger", "smaller")
     return units.size(value) if memory else units.seconds(value)
 
 
-SHOWN = 30
-BARS = "▁▂▃▄▅▆▇█"
-
-
-def rows_of(tracked: Tracked, cell: str) -> list[dict[str, Any]]:
+def rows_of(history: History, cell: str) -> list[dict[str, Any]]:
     """Return a row per run that has the cell, oldest first: time (s), peak (B), level moved."""
-    seconds, peaks = series_of(tracked, cell)
+    seconds, peaks = series_of(history, cell)
     known = np.flatnonzero(np.isfinite(seconds))
     steps = [0, *all_steps(np.log(seconds[known])), len(known)]
     parts = [known[first:last] for first, last in pairwise(steps)]
@@ -112,7 +110,7 @@ def rows_of(tracked: Tracked, cell: str) -> list[dict[str, Any]]:
     rows = []
     for order, place in enumerate(known):
         part = sum(step <= order for step in steps[1:-1])
-        run = tracked.archive.runs[place]
+        run = history.archive.runs[place]
         rows.append({
             "run": run.name, "started": run.started, "seconds": float(seconds[place]),
             "peak_bytes": units.number(peaks[place]), "level_s": levels[part],
@@ -121,22 +119,22 @@ def rows_of(tracked: Tracked, cell: str) -> list[dict[str, Any]]:
     return rows
 
 
-def listing(tracked: Tracked, cell: str) -> Group:
+def listing(history: History, cell: str) -> Group:
     """Show one cell: its noise floor, its times as bars, and the last 30 runs."""
-    rows = rows_of(tracked, cell)
-    head = [Text(cell, style="bold"), *map(Text, facts_of(tracked, cell))]
+    rows = rows_of(history, cell)
+    head = [Text(cell, style="bold"), *map(Text, facts_of(history, cell))]
     if not rows:
         return Group(*head, Text("no run measured it"))
-    bars = sparkline([row["seconds"] for row in rows][-3 * SHOWN :])
-    return Group(*head, Text(bars), Text(""), text_table(runs_frame(rows[-SHOWN:])))
+    bars = sparkline([row["seconds"] for row in rows][-3 * RUNS_SHOWN :])
+    return Group(*head, Text(bars), Text(""), text_table(runs_frame(rows[-RUNS_SHOWN:])))
 
 
-def facts_of(tracked: Tracked, cell: str) -> list[str]:
+def facts_of(history: History, cell: str) -> list[str]:
     """Return what is known of a cell: how it is followed, its floor, and tonight's findings."""
-    table = tracked.judgement.cells
+    table = history.judgement.cells
     known = next(row for row in table.to_dict("records") if row["cell"] == cell)
     floor, level = units.percent(known["floor"]), units.seconds(known["level_s"])
-    found = [one for one in tracked.judgement.findings if one.cell == cell]
+    found = [one for one in history.judgement.findings if one.cell == cell]
     return [
         f"{known['status']}, held against {counted(known['runs'], 'run')}",
         f"follows the {known['followed']}: level {level}, smallest change to be found {floor}",

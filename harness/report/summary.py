@@ -14,12 +14,17 @@ from harness.report.tables.noise import flag_counts
 from harness.report.tables.outcomes import conformance_lines, status_counts
 from harness.report.view import View
 from harness.report.words import units
+from harness.report.words.listing import counts_in_words
 from harness.report.words.markup import plain, shorten
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from harness.analysis.claims.evidence import Verdict
+# Lines of series that speak against a claim or leave it open, over all claims.
+LINES = 12
+WORD_WIDTH = 12  # `not measured`, `inconclusive`
+SENTENCE_LEAST = 20
 
 
 def sentences(view: View) -> list[str]:
@@ -97,8 +102,8 @@ def claims(view: View) -> str:
     from harness.analysis.claims import CLAIMS, overall
 
     counts = Counter(overall(view.verdicts, claim.id) for claim in CLAIMS)
-    parts = [f"{count} {word.replace('_', ' ')}" for word, count in sorted(counts.items())]
-    return f"Of {len(CLAIMS)} claims: {', '.join(parts)}."
+    words = {word.replace("_", " "): count for word, count in sorted(counts.items())}
+    return f"Of {len(CLAIMS)} claims: {counts_in_words(words)}."
 
 
 def _longest(frame: pd.DataFrame, column: str) -> list[Any] | None:
@@ -121,12 +126,6 @@ def _lead(view: View, best: Any) -> str:
     return f", {times} as fast as {view.baseline}{where}"
 
 
-# Lines of series that speak against a claim or leave it open, over all claims.
-LINES = 12
-WORD_WIDTH = 12  # `not measured`, `inconclusive`
-SENTENCE_LEAST = 20
-
-
 def claim_lines(entries: Sequence[Entry], *, width: int) -> Iterator[tuple[str, str]]:
     """Yield (verdict, line): one line of at most `width` per claim.
 
@@ -138,16 +137,16 @@ def claim_lines(entries: Sequence[Entry], *, width: int) -> Iterator[tuple[str, 
     for each in entries:
         word = each.word.replace("_", " ")
         head = f"{each.claim.id:<{ids}} {word:<{WORD_WIDTH}} {each.count():>{counts}} "
-        room, figure = width - len(head), figure_of(each) if each.judged else ""
-        if room - len(figure) - 2 < SENTENCE_LEAST:
-            figure = ""
-        said = each.claim.sentence if each.judged else each.observed()
-        said = shorten(plain(said), max(2, room - len(figure) - 2 * bool(figure)))
-        yield each.word, f"{head}{said}{figure:>{room - len(said)}}".rstrip()
+        room, span = width - len(head), span_of(each) if each.judged else ""
+        if room - len(span) - 2 < SENTENCE_LEAST:
+            span = ""
+        sentence = each.claim.sentence if each.judged else each.observed()
+        sentence = shorten(plain(sentence), max(2, room - len(span) - 2 * bool(span)))
+        yield each.word, f"{head}{sentence}{span:>{room - len(sentence)}}".rstrip()
 
 
-def figure_of(entry: Entry) -> str:
-    """Return a claim's figure with its interval, of several series their span alone."""
+def span_of(entry: Entry) -> str:
+    """Return what was observed of a claim, with its interval if one series tells it."""
     figure = entry.figure()
     return figure if len(entry.judged) < 2 else figure.partition(" [")[0]
 
@@ -166,7 +165,7 @@ def contrary(entries: Sequence[Entry]) -> Iterator[tuple[str | None, str]]:
         yield verdict.verdict, verdict.sentence
     words = Counter(verdict.verdict for verdict in chosen[LINES:])
     if words:
-        more = ", ".join(f"{count} {word}" for word, count in words.items())
+        more = counts_in_words(words)
         yield None, f"{words.total()} more series in the report ({more})"
 
 

@@ -17,7 +17,7 @@ import pytest
 from harness.records.archive import (
     ABSENT,
     STATUSES,
-    Past,
+    ArchivedRun,
     list_runs,
     pick_run,
     read_archive,
@@ -123,13 +123,15 @@ def test_a_folder_without_runs_says_how_to_get_one(tmp_path: Path) -> None:
 
 def test_the_words_of_a_command_that_choose_cells() -> None:
     def choice(command: str) -> tuple[str, ...]:
-        return Past(Path("run"), {"command": f"pytest suites --benchmark-only {command}"}).choice
+        return ArchivedRun(
+            Path("run"), {"command": f"pytest suites --benchmark-only {command}"}
+        ).choice
 
     assert choice("") == choice("--attn-grid nightly --attn-results /tmp/test_1/results") == ()
     assert choice("-k flash") == ("-k", "flash")
     assert choice("--attn-backends=naive,sdpa") == ("--attn-backends=naive,sdpa",)
     assert choice("suites/test_masks.py") == ("suites/test_masks.py",)
-    assert Past(Path("run"), {}).choice == ()
+    assert ArchivedRun(Path("run"), {}).choice == ()
 
 
 def read_and_judge(folder: Path) -> tuple[float, float]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from harness.analysis.tracking.gate import ENOUGH
 from harness.analysis.tracking.judge import Judgement, judge_last, to_confirm, with_second_look
-from harness.records.archive import ABSENT, STATUSES, Archive, Past
+from harness.records.archive import ABSENT, STATUSES, Archive, ArchivedRun
 from tests.support.histories import RATES, facts_of
 from tests.support.night_draws import (
     Array,
@@ -67,7 +67,9 @@ class Machine:
                 code = ABSENT if plant.kind == "gone" else STATUSES.index("unsupported")
                 statuses[rows, plant.cell] = code
                 replicas[rows, :, plant.cell] = peaks[rows, plant.cell] = np.nan
-        runs = tuple(Past(Path(f"night-{row:03}"), facts_of("", row)) for row in range(upto))
+        runs = tuple(
+            ArchivedRun(Path(f"night-{row:03}"), facts_of("", row)) for row in range(upto)
+        )
         return Archive(runs, self.names, np.median(replicas, axis=1), replicas, peaks, statuses)
 
     def judged(self, night: int, plants: Sequence[Plant] = ()) -> Judgement:

@@ -25,6 +25,12 @@ MARGIN = 1.25
 POINTS = 400
 # The factor is 6 with three processes, the fewest that have a floor, and falls with more.
 FACTOR_MOST = 100.0
+Array = NDArray[np.float64]
+Processes = Sequence[Sequence[float] | Array]  # seconds [process][sample]
+RESAMPLES = 1000
+# Six values are the fewest whose least and largest hold the median in 95 % of all cases.
+PROCESSES_ENOUGH = 6
+TAILS = (0.025, 0.975)
 
 
 def between_floor(spread: float, replicas: int) -> float:
@@ -82,14 +88,6 @@ def _student(replicas: int) -> float:
 def _error(spread: float, replicas: int) -> float:
     """Return the standard error of the log ratio of two runs."""
     return spread * math.sqrt(2 / replicas)
-
-
-Array = NDArray[np.float64]
-Processes = Sequence[Sequence[float] | Array]  # seconds [process][sample]
-RESAMPLES = 1000
-# Six values are the fewest whose least and largest hold the median in 95 % of all cases.
-PROCESSES_ENOUGH = 6
-TAILS = (0.025, 0.975)
 
 
 @dataclass(frozen=True)

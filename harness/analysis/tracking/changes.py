@@ -1,4 +1,4 @@
-"""Changes: when a cell changed, and when its machine or a package did."""
+"""Changes: since when a cell is slower, and when its machine or a package changed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from harness.analysis.tracking.gate import (
     discoveries,
     level_of,
 )
-from harness.records.archive import Past
+from harness.records.archive import ArchivedRun
 
 LEAST_AFTER, MOST_AFTER = 5, 15  # runs since the change: older ones have been told already
 LOOK_BACK = 45  # runs: 30 of a history and the 15 that may be new
@@ -138,34 +138,32 @@ class Era:
         return ", ".join(self.changed) or "something of the machine that run.json does not name"
 
 
-def eras_of(runs: Sequence[Past]) -> list[Era]:
+def eras_of(runs: Sequence[ArchivedRun]) -> list[Era]:
     """Part runs (oldest first) into eras; other devices and grids are not to be among them."""
     eras: list[Era] = []
-    before: Past | None = None
+    before: ArchivedRun | None = None
     for fingerprint, part in groupby(runs, key=lambda run: run.facts.get("fingerprint")):
         own = list(part)
-        changed = tuple(differences(before.facts, own[0].facts)) if before else ()
+        changed = tuple(fingerprint_differences(before.facts, own[0].facts)) if before else ()
         names, times = (own[0].name, own[-1].name), (own[0].started, own[-1].started)
         eras.append(Era(str(fingerprint), *names, *times, len(own), changed))
         before = own[-1]
     return eras
 
 
-def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+def fingerprint_differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """Say what differs of what a fingerprint is made of, e.g. `torch 2.13.0 to 2.14.0`."""
-    old, new = (identity(part(facts, "machine")) for facts in (before, now))
-    return [
-        f"{name} {old.get(name) or 'none'} to {new.get(name) or 'none'}"
-        for name in dict.fromkeys([*old, *new])
-        if old.get(name) != new.get(name)
-    ]
+    return _changed(*(identity(part(facts, "machine")) for facts in (before, now)))
 
 
 def package_changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """Say which packages differ, also those that no fingerprint holds."""
-    old, new = (part(part(facts, "machine"), "packages") for facts in (before, now))
+    return _changed(*(part(part(facts, "machine"), "packages") for facts in (before, now)))
+
+
+def _changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     return [
-        f"{name} {old.get(name, 'none')} to {new.get(name, 'none')}"
+        f"{name} {old.get(name) or 'none'} to {new.get(name) or 'none'}"
         for name in dict.fromkeys([*old, *new])
         if old.get(name) != new.get(name)
     ]

@@ -1,4 +1,4 @@
-"""Compare: two runs cell by cell."""
+"""Compare: two runs cell by cell: one word for each, of its outcome, time and memory."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.analysis.tracking.change import Change, Processes, change_of
 from harness.analysis.tracking.events import memory_change, outcome_change
-from harness.records.archive import Past
+from harness.records.archive import ArchivedRun
 from harness.records.record import Status
 
 if TYPE_CHECKING:
@@ -17,10 +17,14 @@ if TYPE_CHECKING:
     from harness.records.store import Run
 
 NAMES = ["cell", "status", "reason", "time_median_s", "peak_bytes", "replica_medians_s"]
+# Worst first; a cell that is both slower and bigger is called slower and counts as both.
+WORDS = ("broken", "gone", "slower", "bigger", "fixed", "new", "faster", "smaller",
+         "unclear", "same")  # fmt: skip
+QUIET = ("unclear", "same")
 
 
 @dataclass(frozen=True)
-class Side:
+class RunCell:
     """Hold one cell of one run: outcome, median (s), peak (B), seconds [process][sample]."""
 
     status: str | None = None
@@ -37,19 +41,21 @@ class Side:
         return f"{self.status}: {self.reason}" if self.reason else self.status
 
 
-def sides(run: Run) -> dict[str, Side]:
+def run_cells(run: Run) -> dict[str, RunCell]:
     """Return every cell of a run by name."""
     table = run.table[NAMES].astype(object)
     rows = table.where(table.notna(), None).to_dict("records")
     samples = {str(name): part for name, part in run.samples.groupby("cell", sort=False)}
-    return {str(row["cell"]): _side(row, samples.get(str(row["cell"]))) for row in rows}
+    return {str(row["cell"]): _run_cell(row, samples.get(str(row["cell"]))) for row in rows}
 
 
-def _side(row: dict[Any, Any], samples: pd.DataFrame | None) -> Side:
+def _run_cell(row: dict[Any, Any], samples: pd.DataFrame | None) -> RunCell:
     if row["status"] != Status.OK:
-        return Side(row["status"], row["reason"])
+        return RunCell(row["status"], row["reason"])
     peak = None if row["peak_bytes"] is None else int(row["peak_bytes"])
-    return Side(row["status"], row["reason"], row["time_median_s"], peak, _processes(row, samples))
+    return RunCell(
+        row["status"], row["reason"], row["time_median_s"], peak, _processes(row, samples)
+    )
 
 
 def _processes(row: dict[Any, Any], samples: pd.DataFrame | None) -> Processes:
@@ -59,12 +65,6 @@ def _processes(row: dict[Any, Any], samples: pd.DataFrame | None) -> Processes:
     if row["replica_medians_s"] is not None:
         return [[float(median)] for median in row["replica_medians_s"]]
     return [] if row["time_median_s"] is None else [[float(row["time_median_s"])]]
-
-
-# Worst first; a cell that is both slower and bigger is called slower and counts as both.
-WORDS = ("broken", "gone", "slower", "bigger", "fixed", "new", "faster", "smaller",
-         "unclear", "same")  # fmt: skip
-QUIET = ("unclear", "same")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,12 +122,15 @@ def compare(old: Run, new: Run, *, floors: Mapping[str, float] | None = None) ->
     A cell that one run was not asked for (another grid, a choice of cells, a run cut short) is
     neither gone nor new: it is listed in `unasked`.
     """
-    before, now, alike = sides(old), sides(new), asked_alike(old, new)
+    before, now, alike = run_cells(old), run_cells(new), asked_alike(old, new)
     names = dict.fromkeys([*before, *now])
     unasked = [name for name in names if not alike and (name in before) != (name in now)]
     rows = [
         row_of(
-            name, before.get(name, Side()), now.get(name, Side()), floor=(floors or {}).get(name)
+            name,
+            before.get(name, RunCell()),
+            now.get(name, RunCell()),
+            floor=(floors or {}).get(name),
         )
         for name in names
         if name not in unasked
@@ -138,13 +141,13 @@ def compare(old: Run, new: Run, *, floors: Mapping[str, float] | None = None) ->
 
 def asked_alike(old: Run, new: Run) -> bool:
     """Whether both runs were asked for the same cells and got to their end."""
-    pasts = [Past(run.folder, run.facts) for run in (old, new)]
-    grids = [past.kind[2] for past in pasts]
-    whole = all(past.facts.get("complete", True) for past in pasts)
-    return whole and grids[0] == grids[1] and pasts[0].choice == pasts[1].choice
+    runs = [ArchivedRun(run.folder, run.facts) for run in (old, new)]
+    grids = [run.kind[2] for run in runs]
+    whole = all(run.facts.get("complete", True) for run in runs)
+    return whole and grids[0] == grids[1] and runs[0].choice == runs[1].choice
 
 
-def row_of(name: str, old: Side, new: Side, *, floor: float | None = None) -> Row | None:
+def row_of(name: str, old: RunCell, new: RunCell, *, floor: float | None = None) -> Row | None:
     """Judge one cell; None if neither run measured it."""
     fields: dict[str, Any] = {"old_s": old.median_s, "new_s": new.median_s}
     fields |= {"old_bytes": old.peak_bytes, "new_bytes": new.peak_bytes}

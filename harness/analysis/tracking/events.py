@@ -19,6 +19,10 @@ EXACT = ("broken", "gone", "bigger")
 GOOD = ("fixed", "new", "faster", "smaller")
 WORDS = (*EXACT[:2], *TIMED, EXACT[2], *GOOD)
 STATES = ("confirmed", "unconfirmed", "environment", "not confirmed", "reported")
+MEMORY_CHANGE = 0.01  # a peak is exact; what rounds it (512 B on a GPU) is below this
+# Runs for which a cell that is gone or broken stays a finding; then it counts as meant.
+REMEMBER = 5
+OK = STATUSES.index(Status.OK)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,10 +68,6 @@ def worst_first(finding: Finding) -> tuple[int, int, float, str]:
     return WORDS.index(finding.word), state, -abs(finding.change or 0.0), finding.cell
 
 
-MEMORY_CHANGE = 0.01  # a peak is exact; what rounds it (512 B on a GPU) is below this
-OUTCOMES = ("broken", "gone", "fixed", "new")
-
-
 def outcome_change(before: str | None, now: str | None) -> str | None:
     """Return `broken`, `gone`, `fixed` or `new`, or None if the outcome is of the same sort.
 
@@ -91,11 +91,6 @@ def memory_change(before: float, now: float) -> str | None:
     if now <= before * (1 - MEMORY_CHANGE) + 1 and now < before:
         return "smaller"
     return None
-
-
-# Runs for which a cell that is gone or broken stays a finding; then it counts as meant.
-REMEMBER = 5
-OK = STATUSES.index(Status.OK)
 
 
 def outcome_findings(archive: Archive, reasons: Mapping[str, str]) -> Iterator[Finding]:
@@ -156,14 +151,14 @@ def _name(code: int) -> str | None:
 
 
 def _why(code: int, reason: str | None) -> str | None:
-    """Return why a cell has no figures, None if it has."""
+    """Return why a cell was not measured, None if it was."""
     name = _name(code)
     if name == Status.OK:
         return None
     return "not in the run" if name is None else f"{name}: {reason}" if reason else name
 
 
-def thin_findings(archive: Archive, floors: Mapping[str, float]) -> Iterator[Finding]:
+def findings_of_few_runs(archive: Archive, floors: Mapping[str, float]) -> Iterator[Finding]:
     """Yield the cells whose interval of the ratio, last run to those before, is beyond noise.
 
     That is wholly beyond max(5 %, 3 noise floors): a spread of so few runs is not to be trusted.

@@ -1,4 +1,4 @@
-"""Gate: is the newest run slower than its past: levels, spreads, and which cells are tracked."""
+"""Gate: whether a run is slower than its past: level, spread and threshold of each cell."""
 
 from __future__ import annotations
 
@@ -14,6 +14,16 @@ Flags = NDArray[np.bool_]
 NEIGHBOURS = 5  # runs whose median a single one is clipped to
 CLIP = 3.0
 LEAST_SPREAD = 0.003  # interval inside a process: no cell is known better than this
+WINDOW = 30  # runs that a new one is held against
+SETTLED = 15  # runs in a row on another level that make it the level
+ENOUGH = 10  # runs below which nothing is gated: the spread itself is not known
+FALSE_DISCOVERIES = 0.05
+LEAST_CHANGE = math.log(1.03)  # smaller changes are not told from a machine's moods
+SPREADS = 3.0
+ABOVE_USUAL = 0.015
+UNTRACKED = math.log(1.10)  # a gate that lets 10 % through watches nothing
+# A cell whose medians would let 5 % through is followed by its fastest process if that is quieter.
+COARSE = math.log(1.05)
 
 
 def median_of(values: Array) -> Array:
@@ -50,19 +60,9 @@ def clipped(series: Array) -> Array:
     return np.asarray(np.clip(series, middle - CLIP * spread, middle + CLIP * spread))
 
 
-WINDOW = 30  # runs that a new one is held against
-SETTLED = 15  # runs in a row on another level that make it the level
-ENOUGH = 10  # runs below which nothing is gated: the spread itself is not known
-FALSE_DISCOVERIES = 0.05
-LEAST_CHANGE = math.log(1.03)  # smaller changes are not told from a machine's moods
-SPREADS = 3.0
-ABOVE_USUAL = 0.015
-UNTRACKED = math.log(1.10)  # a gate that lets 10 % through watches nothing
-
-
 @dataclass(frozen=True)
 class Gate:
-    """Hold the gate's figures, one value per cell [cells]; times as logs, NaN where unknown.
+    """Hold what the gate finds, one value per cell [cells]; times as logs, NaN where unknown.
 
     `shift` is now minus level, `threshold` the smallest shift that can be a finding, `odds` the
     one-sided probability of a shift as large where nothing has changed.
@@ -161,11 +161,7 @@ def discoveries(odds: Array, asked: Flags, *, share: float = FALSE_DISCOVERIES) 
     return found
 
 
-# A cell whose medians would let 5 % through is followed by its fastest process if that is quieter.
-COARSE = math.log(1.05)
-
-
-def watched(medians: Array, replicas: Array) -> tuple[Array, Flags]:
+def followed_series(medians: Array, replicas: Array) -> tuple[Array, Flags]:
     """Return the series to follow [run, cell] and which cells are followed by the fastest process.
 
     `medians` [run, cell] and `replicas` [run, process, cell] are log times; the last run is the

@@ -13,37 +13,52 @@ from harness.analysis.tracking.changes import Steps, newest_steps
 from harness.analysis.tracking.events import (
     TIMED,
     Finding,
+    findings_of_few_runs,
     memory_findings,
     outcome_findings,
-    thin_findings,
     worst_first,
 )
-from harness.analysis.tracking.gate import ENOUGH, LEAST_CHANGE, Array, Flags, Gate, gate, watched
+from harness.analysis.tracking.gate import (
+    ENOUGH,
+    LEAST_CHANGE,
+    Array,
+    Flags,
+    Gate,
+    followed_series,
+    gate,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from harness.records.archive import Archive, Past
+    from harness.records.archive import Archive, ArchivedRun
 
 PROCESS = {False: "median process", True: "fastest process"}
+CONTROLS, CONTROLS_LEAST = 5, 3
+# More candidates than this are a matter of the machine, and measuring them all would take a night.
+CANDIDATES_MOST = 40
+QUIET_SPREADS = 1.5
+# Controls moved if their middle did by this, and by half of what the candidate did.
+MOVED = 0.015
+Again = Mapping[str, tuple[float, float]]  # seconds of the median and of the fastest process
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """Hold what history says of one run: findings worst first and a row of figures per cell.
+    """Hold what history says of one run: findings worst first and a row per cell.
 
     `cells`: cell, status `tracked`, `untracked`, `young` (fewer than 10 runs) or `absent`; runs,
     followed (which process), level_s, now_s, change, floor (the smallest change that can be a
     finding, a share of 1), quiet (spreads away from the level), backend.
     """
 
-    run: Past
-    past: tuple[Past, ...]
+    run: ArchivedRun
+    past: tuple[ArchivedRun, ...]
     findings: tuple[Finding, ...]
     cells: pd.DataFrame
 
     @property
-    def thin(self) -> bool:
+    def too_few_runs(self) -> bool:
         """Whether there are too few runs for the gate: times are then only reported."""
         return len(self.past) < ENOUGH
 
@@ -63,12 +78,12 @@ def judge_last(
     `floors` are the cells' differences between runs of the same code, as shares of 1; `reasons`
     why cells of the last run have no figures. No candidate is confirmed yet.
     """
-    series, fast = watched(archive.medians, archive.replicas)
+    series, fast = followed_series(archive.medians, archive.replicas)
     floor = np.array([(floors or {}).get(cell, np.nan) for cell in archive.cells])
     gated = gate(series[:-1], series[-1], floors=floor)
     found = [*outcome_findings(archive, reasons or {}), *memory_findings(archive)]
     if len(archive.runs) <= ENOUGH:
-        found += thin_findings(archive, floors or {})
+        found += findings_of_few_runs(archive, floors or {})
     else:
         found += gate_findings(archive, series, gated)
         flagged = {one.cell for one in found if one.word == "slower"}
@@ -120,15 +135,6 @@ def cell_table(archive: Archive, gated: Gate, *, series: Array, fast: Flags) -> 
     table = pd.DataFrame(columns)
     unknown = table["runs"] < ENOUGH
     return table.mask(unknown, table.assign(level_s=np.nan, floor=np.nan, change=np.nan))
-
-
-CONTROLS, CONTROLS_LEAST = 5, 3
-# More candidates than this are a matter of the machine, and measuring them all would take a night.
-CANDIDATES_MOST = 40
-QUIET_SPREADS = 1.5
-# Controls moved if their middle did by this, and by half of what the candidate did.
-MOVED = 0.015
-Again = Mapping[str, tuple[float, float]]  # seconds of the median and of the fastest process
 
 
 def to_confirm(judgement: Judgement) -> tuple[list[str], list[str]]:

@@ -96,8 +96,6 @@ def noise_floors(
     It is the 95 % half-width of the ratio of two unchanged runs with `replicas` processes each
     (as many as the A/A run had). Cells never seen in an A/A run on this machine are absent.
     """
-    from harness.analysis.tracking.change import between_floor
-
     floors: dict[str, float] = {}
     for row in every_row(results, fingerprint):
         floors[row.cell] = between_floor(row.spread, replicas or row.replicas)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from harness.analysis.tracking.changes import Era, eras_of, package_changes
-from harness.analysis.tracking.gate import watched
+from harness.analysis.tracking.gate import followed_series
 from harness.analysis.tracking.judge import (
     Again,
     Judgement,
@@ -20,7 +20,14 @@ from harness.analysis.tracking.judge import (
 )
 from harness.analysis.tracking.noise import noise_floors
 from harness.cases.grid import Grid, grid_digest, grid_names
-from harness.records.archive import Archive, Past, list_runs, pick_run, read_archive, read_reasons
+from harness.records.archive import (
+    Archive,
+    ArchivedRun,
+    list_runs,
+    pick_run,
+    read_archive,
+    read_reasons,
+)
 from harness.records.store import find_run, read_facts
 
 if TYPE_CHECKING:
@@ -28,7 +35,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Tracked:
+class History:
     """Hold a run's judgement, its archive, the eras of its folder and what could not be read.
 
     `confirmation` is the run that measured its candidates again, if there is one; `others` counts
@@ -44,7 +51,7 @@ class Tracked:
     others: int = 0
 
 
-def track(results: Path, name: str | None = None) -> Tracked:
+def track(results: Path, name: str | None = None) -> History:
     """Judge a run (the newest if none is named) against all runs before it of its kind.
 
     A kind is machine, device and grid. What is broken is told and left out. ValueError in one
@@ -57,12 +64,12 @@ def track(results: Path, name: str | None = None) -> Tracked:
     floors = noise_floors(results, str(run.facts["fingerprint"]))
     judged = judge_last(archive, floors=floors, reasons=read_reasons(run.folder))
     last = [one.facts for one in judged.past[-1:]]
-    tracked = Tracked(
+    history = History(
         judged, archive, tuple(eras_of([*same_grid(before, run), run])),
         tuple(change for facts in last for change in package_changes(facts, run.facts)),
         (*problems, *broken), others=count_others(before, run),
     )  # fmt: skip
-    return with_confirmation(tracked, runs)
+    return with_confirmation(history, runs)
 
 
 def cells_to_confirm(results: Path, run: str) -> list[str]:
@@ -74,7 +81,7 @@ def cells_to_confirm(results: Path, run: str) -> list[str]:
     return list(dict.fromkeys([*candidates, *controls]))
 
 
-def archive_of(before: Sequence[Past], run: Past) -> tuple[Archive, list[str]]:
+def archive_of(before: Sequence[ArchivedRun], run: ArchivedRun) -> tuple[Archive, list[str]]:
     """Read a run and those of its kind before it; ValueError if it cannot be judged."""
     if not run.facts.get("fingerprint"):
         raise ValueError(f"{run.name} does not know its machine: it has no fingerprint")
@@ -84,36 +91,36 @@ def archive_of(before: Sequence[Past], run: Past) -> tuple[Archive, list[str]]:
     return archive, broken
 
 
-def count_others(before: Sequence[Past], run: Past) -> int:
+def count_others(before: Sequence[ArchivedRun], run: ArchivedRun) -> int:
     """Count the runs of the same machine that are of another kind."""
     machine = [one for one in before if one.kind[0] == run.kind[0]]
     return sum(one.kind != run.kind for one in machine)
 
 
-def is_before(one: Past, run: Past) -> bool:
+def is_before(one: ArchivedRun, run: ArchivedRun) -> bool:
     """Whether a run began before another."""
     return (one.started, one.name) < (run.started, run.name)
 
 
-def same_grid(runs: Sequence[Past], run: Past) -> list[Past]:
+def same_grid(runs: Sequence[ArchivedRun], run: ArchivedRun) -> list[ArchivedRun]:
     """Return the runs of the same device and grid, on whatever machine."""
     return [one for one in runs if one.kind[1:] == run.kind[1:]]
 
 
-def with_confirmation(tracked: Tracked, runs: Sequence[Past]) -> Tracked:
+def with_confirmation(history: History, runs: Sequence[ArchivedRun]) -> History:
     """Return what the newest run that measured the candidates again makes of them."""
-    run = tracked.judgement.run
+    run = history.judgement.run
     again = [
         one for one in runs if one.confirms == run.name and one.kind[:2] == run.kind[:2]
     ]  # the grid of a confirmation may have another name
     archive, broken = read_archive(again[-1:])
     if not archive.runs:
-        return replace(tracked, problems=(*tracked.problems, *broken))
-    judged = with_second_look(tracked.judgement, figures_again(archive))
-    return replace(tracked, judgement=judged, confirmation=archive.runs[-1].name)
+        return replace(history, problems=(*history.problems, *broken))
+    judged = with_second_look(history.judgement, times_again(archive))
+    return replace(history, judgement=judged, confirmation=archive.runs[-1].name)
 
 
-def figures_again(archive: Archive) -> Again:
+def times_again(archive: Archive) -> Again:
     """Return seconds of the median and of the fastest process of each cell of the last run."""
     medians, fastest = archive.medians[-1], np.fmin.reduce(archive.replicas[-1], axis=0)
     fastest = np.where(np.isfinite(fastest), fastest, medians)
@@ -124,17 +131,17 @@ def figures_again(archive: Archive) -> Again:
     }
 
 
-def series_of(tracked: Tracked, cell: str) -> tuple[Array, Array]:
+def series_of(history: History, cell: str) -> tuple[Array, Array]:
     """Return seconds and bytes of one cell over the runs; ValueError for one that is not there."""
-    cells = tracked.archive.cells
+    cells = history.archive.cells
     if cell not in cells:
         from difflib import get_close_matches
 
         near = get_close_matches(cell, cells, n=3, cutoff=0.3) or cells[:3]
         raise ValueError(f"no cell {cell!r} in these runs; close to it: {', '.join(near)}")
     place = cells.index(cell)
-    series, _ = watched(tracked.archive.medians, tracked.archive.replicas)
-    return np.exp(series[:, place]), tracked.archive.peaks[:, place]
+    series, _ = followed_series(history.archive.medians, history.archive.replicas)
+    return np.exp(series[:, place]), history.archive.peaks[:, place]
 
 
 @dataclass(frozen=True)
@@ -148,8 +155,8 @@ class SecondLook:
     @property
     def grid(self) -> str:
         """Name of the run's grid; ValueError if it came from a file."""
-        told = self.facts.get("grid")
-        name = str(told.get("name")) if isinstance(told, Mapping) else "?"
+        grid = self.facts.get("grid")
+        name = str(grid.get("name")) if isinstance(grid, Mapping) else "?"
         if name not in grid_names():
             raise ValueError(
                 f"{self.run} was measured on a grid of its own: pass --attn-grid FILE"

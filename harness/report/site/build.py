@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from harness.records.writer import write_text
-from harness.report.site.core import FACTS_PER_FILE, core, newest
+from harness.report.site.changes import by_fingerprint
+from harness.report.site.core import FACTS_PER_FILE, core, newest_run
+from harness.report.site.matrix import LoadedRun, RunMatrix, load_runs, matrix_of
 from harness.report.site.pack import Chunk, chunks, contents, script
-from harness.report.site.stack import Night, Stack, read_nights, stack
 
 PAGE, CHARTS = "index.html", "plotly.min.js"
 DATA, ASSETS = "data", "assets"
@@ -34,34 +35,31 @@ def build_site(results: Path, out: Path) -> Built:
     ValueError if there is no run to show, or if `out` holds something that is not such a site.
     """
     _check_folder(out)
-    nights, without = read_nights(results)
-    laid = stack(nights)
-    parts = chunks(laid)
-    scripts = dict(_scripts(nights, laid, parts))
-    scripts["core"] = core(nights, laid, parts=parts, without=without)
+    runs, without = load_runs(results)
+    matrix = matrix_of(runs)
+    parts = chunks(matrix)
+    scripts = dict(_scripts(runs, matrix, parts))
+    scripts["core"] = core(runs, matrix, parts=parts, without=without)
     _clear(out)
     for name, value in scripts.items():
         write_text(out / DATA / f"{name}.js", script(name, value))
     _copy_assets(out)
     size = sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
-    return Built(out / PAGE, len(nights), laid.cells, size, without)
+    return Built(out / PAGE, len(runs), matrix.cells, size, without)
 
 
 def _scripts(
-    nights: list[Night], laid: Stack, parts: list[Chunk]
+    runs: list[LoadedRun], matrix: RunMatrix, parts: list[Chunk]
 ) -> Iterator[tuple[str, dict[str, Any] | list[Any]]]:
     """Yield the name and the value of each script file but the first one."""
     for number, part in enumerate(parts):
-        yield f"cells-{number}", contents(laid, part)
-    for start in range(0, len(nights), FACTS_PER_FILE):
-        facts = [night.facts for night in nights[start : start + FACTS_PER_FILE]]
+        yield f"cells-{number}", contents(matrix, part)
+    for start in range(0, len(runs), FACTS_PER_FILE):
+        facts = [run.facts for run in runs[start : start + FACTS_PER_FILE]]
         yield f"facts-{start // FACTS_PER_FILE}", facts
-    last: dict[str, list[int]] = {}
-    for run, night in enumerate(nights):
-        last.setdefault(night.fingerprint, []).append(run)
-    for group in last.values():
-        before = nights[group[-2]] if len(group) > 1 else None
-        yield f"newest-{group[-1]}", newest(nights[group[-1]], before)
+    for group in by_fingerprint(runs):
+        before = runs[group[-2]] if len(group) > 1 else None
+        yield f"newest-{group[-1]}", newest_run(runs[group[-1]], before)
 
 
 def _check_folder(out: Path) -> None:

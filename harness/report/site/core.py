@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from harness.analysis.tracking.changes import differences
+from harness.analysis.tracking.changes import fingerprint_differences
 from harness.records.record import FAILURES
 from harness.records.store import CONFORMANCE, finite, read_findings
 from harness.report.palette import Dashes, ordered, style
-from harness.report.site.changes import changes, eras
+from harness.report.site.changes import by_fingerprint, changes
+from harness.report.site.matrix import SHAPE, STATUSES, LoadedRun, RunMatrix
 from harness.report.site.pack import Chunk
-from harness.report.site.stack import SHAPE, STATUSES, Night, Stack
 
 # matplotlib's markers in plotly's words.
 SYMBOLS = {
@@ -23,9 +23,14 @@ SYMBOLS = {
 }  # fmt: skip
 # A dash is a multiple of the line's width in the figures, and of pixels here: lines are 2 wide.
 PIXELS = 2.0
+VERDICTS = "verdicts.json"
+SERIES = ("backend", "device", "dtype", "mask", "phase")
+NUMBERS = ("observed", "low", "high", "expected")
+# Facts of so many runs go into one file: about 100 kB.
+FACTS_PER_FILE = 50
 
 
-def look(backend: str) -> dict[str, Any]:
+def backend_style(backend: str) -> dict[str, Any]:
     """Return a backend's name, colour, symbol and dash; they depend on the name alone."""
     made = style(backend)
     return {
@@ -41,20 +46,15 @@ def dash(dashes: Dashes) -> str:
     return ",".join(f"{PIXELS * float(part):g}px" for part in dashes) or "solid"
 
 
-VERDICTS = "verdicts.json"
-SERIES = ("backend", "device", "dtype", "mask", "phase")
-NUMBERS = ("observed", "low", "high", "expected")
-
-
-def newest(night: Night, before: Night | None) -> dict[str, Any]:
+def newest_run(run: LoadedRun, before: LoadedRun | None) -> dict[str, Any]:
     """Return what the pages say of a run alone, and which verdicts differ from those before."""
-    verdicts = read_verdicts(night.folder)
+    verdicts = read_verdicts(run.folder)
     earlier = read_verdicts(before.folder) if before is not None else []
     return {
         "verdicts": verdicts,
         "before": _differing(earlier, verdicts),
-        "conformance": _findings(night.folder),
-        "reasons": _reasons(night),
+        "conformance": _findings(run.folder),
+        "reasons": _reasons(run),
     }
 
 
@@ -116,65 +116,63 @@ def _findings(folder: Path) -> list[dict[str, Any]]:
         return []
 
 
-def _reasons(night: Night) -> dict[str, str]:
+def _reasons(run: LoadedRun) -> dict[str, str]:
     """Return why cells of the run were not measured, by name."""
-    table = night.table
-    told = table[table["reason"].notna() & (table["status"] != "ok")]
-    return {str(cell): str(why) for cell, why in zip(told["cell"], told["reason"], strict=True)}
-
-
-# Facts of so many runs go into one file: about 100 kB.
-FACTS_PER_FILE = 50
+    table = run.table
+    missing = table[table["reason"].notna() & (table["status"] != "ok")]
+    return {
+        str(cell): str(why) for cell, why in zip(missing["cell"], missing["reason"], strict=True)
+    }
 
 
 def core(
-    nights: list[Night], stack: Stack, *, parts: list[Chunk], without: list[str]
+    runs: list[LoadedRun], matrix: RunMatrix, *, parts: list[Chunk], without: list[str]
 ) -> dict[str, Any]:
     """Return the lists that all pages share, as columns: names by place, runs by place."""
-    groups = eras(night.fingerprint for night in nights)
+    groups = by_fingerprint(runs)
     return {
-        "runs": runs(nights, stack),
-        "eras": [era(nights, group) for group in groups],
-        "backends": [look(name) for name in ordered(_backends(stack))],
-        "cells": cells(stack, parts),
+        "runs": run_columns(runs, matrix),
+        "eras": [_era(runs, group) for group in groups],
+        "backends": [backend_style(name) for name in ordered(_backends(matrix))],
+        "cells": cell_columns(matrix, parts),
         "statuses": STATUSES,
-        "changes": [change.as_dict() for change in changes(stack, groups)],
-        "claims": claims(),
+        "changes": [change.as_dict() for change in changes(matrix, groups)],
+        "claims": claim_sentences(),
         "facts_per_file": FACTS_PER_FILE,
         "without": without,
     }
 
 
-def era(nights: list[Night], runs: list[int]) -> dict[str, Any]:
+def _era(runs: list[LoadedRun], group: list[int]) -> dict[str, Any]:
     """Return an era: its fingerprint, its runs, and what differs from the device's run before."""
-    first = nights[runs[0]]
+    first = runs[group[0]]
     device = first.facts.get("device")
-    before = [night for night in nights[: runs[0]] if night.facts.get("device") == device]
-    changed = differences(before[-1].facts, first.facts) if before else []
-    return {"name": first.fingerprint, "runs": runs, "changed": changed}
+    before = [run for run in runs[: group[0]] if run.facts.get("device") == device]
+    changed = fingerprint_differences(before[-1].facts, first.facts) if before else []
+    return {"name": first.fingerprint, "runs": group, "changed": changed}
 
 
-def runs(nights: list[Night], stack: Stack) -> dict[str, list[Any]]:
+def run_columns(runs: list[LoadedRun], matrix: RunMatrix) -> dict[str, list[Any]]:
     """Return a column per fact of a run that lists show; times in seconds since 1970."""
     failed = [STATUSES.index(status.value) for status in FAILURES]
     return {
-        "name": [night.name for night in nights],
-        "began": [round(night.began) for night in nights],
-        "device": [str(night.facts.get("device") or "") for night in nights],
-        "grid": [_grid(night) for night in nights],
-        "complete": [night.facts.get("complete") is True for night in nights],
-        "ok": [int((column == STATUSES.index("ok")).sum()) for column in stack.status.T],
+        "name": [run.name for run in runs],
+        "began": [round(run.began) for run in runs],
+        "device": [str(run.facts.get("device") or "") for run in runs],
+        "grid": [_grid(run) for run in runs],
+        "complete": [run.facts.get("complete") is True for run in runs],
+        "ok": [int((column == STATUSES.index("ok")).sum()) for column in matrix.status.T],
         "failed": [
-            int(sum((column == word).sum() for word in failed)) for column in stack.status.T
+            int(sum((column == word).sum() for word in failed)) for column in matrix.status.T
         ],
-        "cells": [int((column > 0).sum()) for column in stack.status.T],
+        "cells": [int((column > 0).sum()) for column in matrix.status.T],
     }
 
 
-def cells(stack: Stack, parts: list[Chunk]) -> dict[str, list[Any]]:
+def cell_columns(matrix: RunMatrix, parts: list[Chunk]) -> dict[str, list[Any]]:
     """Return a column per field of a cell, and where its numbers lie: chunk and row."""
-    found = {name: [shape[name] for shape in stack.shapes] for name in ("name", *SHAPE)}
-    places = [(0, 0)] * stack.cells
+    found = {name: [shape[name] for shape in matrix.shapes] for name in ("name", *SHAPE)}
+    places = [(0, 0)] * matrix.cells
     for number, part in enumerate(parts):
         for row, cell in enumerate(part.cells):
             places[cell] = (number, row)
@@ -183,17 +181,17 @@ def cells(stack: Stack, parts: list[Chunk]) -> dict[str, list[Any]]:
     return found
 
 
-def claims() -> dict[str, str]:
+def claim_sentences() -> dict[str, str]:
     """Return the sentence of every claim of the ledger, by id."""
     from harness.analysis.claims import CLAIMS
 
     return {claim.id: claim.sentence for claim in CLAIMS}
 
 
-def _backends(stack: Stack) -> set[str]:
-    return {str(shape["backend"]) for shape in stack.shapes}
+def _backends(matrix: RunMatrix) -> set[str]:
+    return {str(shape["backend"]) for shape in matrix.shapes}
 
 
-def _grid(night: Night) -> str:
-    grid = night.facts.get("grid")
+def _grid(run: LoadedRun) -> str:
+    grid = run.facts.get("grid")
     return str(grid.get("name") or "") if isinstance(grid, dict) else str(grid or "")

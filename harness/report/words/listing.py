@@ -1,9 +1,9 @@
-"""Listing: tables of plain text for the terminal, and how a change reads."""
+"""Listing: tables and heads of pages for the terminal and in Markdown, changes, counts."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Group
@@ -15,7 +15,7 @@ from harness.cases.grid import Grid
 from harness.cases.text import printable
 from harness.records.store import Run
 from harness.report.words import units
-from harness.report.words.markup import markdown_table, plain
+from harness.report.words.markup import escape, markdown_table, plain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -69,11 +69,11 @@ def cell_table(run: Run) -> Group:
     """Show one line per cell: status, time with interval, peak memory, or the reason."""
     table = plain_table("cell", "status", "time", "95 % interval or reason", "peak")
     for row in run.table.to_dict("records"):
-        table.add_row(*texts(row["cell"], row["status"], *_figures(row)))
+        table.add_row(*texts(row["cell"], row["status"], *_measured(row)))
     return Group(*texts(f"{run.name}, {len(run.table)} cells"), table)
 
 
-def _figures(row: dict[Any, Any]) -> tuple[str, str, str]:
+def _measured(row: dict[Any, Any]) -> tuple[str, str, str]:
     interval = f"{units.seconds(row['time_low_s'])} .. {units.seconds(row['time_high_s'])}"
     if units.number(row["time_median_s"]) is None:
         interval = str(row["reason"] or "-")
@@ -92,6 +92,22 @@ def change(share: float | None) -> str:
 def counted(count: int, noun: str) -> str:
     """Write a number with its noun: `1 cell`, `2 cells`."""
     return f"{count} {noun}" + "s" * (count != 1)
+
+
+def counts_in_words(counts: Mapping[str, int]) -> str:
+    """Write how many of each word there are: `3 slower, 1 new`."""
+    return ", ".join(f"{count} {word}" for word, count in counts.items())
+
+
+def page_head(sentence: str, notes: Iterable[str]) -> list[Text]:
+    """Begin a page of the terminal: the sentence in bold, then its notes, a line each."""
+    return [Text(sentence, style="bold"), *map(Text, notes)]
+
+
+def markdown_head(sentence: str, notes: Iterable[str]) -> str:
+    """Begin a page of Markdown in the same way."""
+    lines = "\n".join(f"- {escape(note)}" for note in notes)
+    return f"**{escape(sentence)}**\n\n{lines}"
 
 
 def text_table(frame: pd.DataFrame, *, below: str | None = None) -> Table:
@@ -119,8 +135,7 @@ def fitted_table(frame: pd.DataFrame, room: int, *, rest: str) -> str:
     if not len(frame) or size(whole) <= room:
         return whole if len(frame) else ""
     lines, kept = whole.split("\n"), 0
-    note = f"\n\n{len(frame)} rows are not shown here; {rest}"
-    used = size("\n".join(lines[:2])) + size(note)
+    used = size("\n".join(lines[:2])) + size(f"\n\n{len(frame)} rows are not shown here; {rest}")
     for line in lines[2:]:
         used += size(line) + 1
         if used > room:

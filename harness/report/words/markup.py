@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 # Characters that would start markup anywhere; an underscore does so only at the edge of a word.
 _MARKUP = re.compile(r"([\\`*\[\]|~$]|(?<!\w)_|_(?!\w))")
-_FIGURE = re.compile(r"[-+]?[\d.,]+(e[-+]\d+)?(\s|×|$)")
+_NUMBER = re.compile(r"[-+]?[\d.,]+(e[-+]\d+)?(\s|×|$)")
 _LINE_START = re.compile(r"^(#+|[-+>]|\d+[.)])(?=\s|$)")
 _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
@@ -27,7 +27,10 @@ def plain(value: Any) -> str:
 
 
 def escape(value: Any) -> str:
-    """Return one line of Markdown that renders as the text itself: no HTML, no markup."""
+    """Return one line of Markdown that renders as the text itself: no HTML, no markup.
+
+    markupsafe escapes HTML alone, and quotes with it.
+    """
     text = _MARKUP.sub(r"\\\1", plain(value)).translate(_ENTITIES)
     return text if text == units.ABSENT else _LINE_START.sub(r"\\\1", text)
 
@@ -41,9 +44,10 @@ def shorten(text: str, length: int) -> str:
 
 
 def markdown_table(frame: pd.DataFrame, *, raw: Collection[str] = ()) -> str:
-    """Write a frame of texts as a table; every cell is escaped, figures are set to the right.
+    """Write a frame of texts as a table; every cell is escaped, numbers are set to the right.
 
-    Columns in `raw` are Markdown of our own making and go in as they are.
+    Columns in `raw` are Markdown of our own making and go in as they are. tabulate does not
+    escape, and sets only bare numbers to the right, none with a unit.
     """
     names = [str(name) for name in frame.columns]
     rows = [
@@ -69,7 +73,7 @@ def details(title: str, body: str) -> str:
 
 
 def _is_numeric(column: pd.Series[Any]) -> bool:
-    """Whether a column of texts holds figures: then its digits line up on the right."""
+    """Whether a column of texts holds numbers: then its digits line up on the right."""
     texts = [str(value) for value in column if str(value) != units.ABSENT]
-    figures = [text for text in texts if len(text) < 40 and _FIGURE.match(text)]
-    return bool(texts) and 2 * len(figures) >= len(texts)
+    numbers = [text for text in texts if len(text) < 40 and _NUMBER.match(text)]
+    return bool(texts) and 2 * len(numbers) >= len(texts)

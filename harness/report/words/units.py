@@ -9,6 +9,8 @@ import math
 from decimal import Decimal
 from typing import Any
 
+from harness.records.store import finite
+
 ABSENT = "-"
 SECONDS = ((1e-6, "µs"), (1e-3, "ms"), (1.0, "s"))
 BYTES = ((1.0, "B"), (1e3, "kB"), (1e6, "MB"), (1e9, "GB"), (1e12, "TB"))
@@ -22,10 +24,9 @@ EXACT_BYTES = 10_000
 def number(value: Any) -> float | None:
     """Return a finite float, or None for everything that holds no number (None, NA, NaN, inf)."""
     try:
-        plain = float(value)
+        return finite(float(value))
     except (TypeError, ValueError):
         return None
-    return plain if math.isfinite(plain) else None
 
 
 def significant(value: float, *, digits: int = 3) -> str:

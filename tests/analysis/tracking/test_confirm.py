@@ -103,7 +103,7 @@ def test_memory_and_outcomes_need_no_second_look() -> None:
 def test_few_runs_only_report() -> None:
     machine = Machine(5, nights=6, count=60, noise=QUIET)
     judgement = judge_last(machine.archive(5, [Plant("slower", 5, 7, 0.2)]))
-    assert judgement.thin
+    assert judgement.too_few_runs
     assert [(one.cell, one.word, one.state) for one in judgement.findings] == [
         (machine.names[7], "slower", "reported")
     ]

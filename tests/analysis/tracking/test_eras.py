@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from harness.analysis.tracking.changes import differences, eras_of, package_changes
-from harness.records.archive import Past
+from harness.analysis.tracking.changes import eras_of, fingerprint_differences, package_changes
+from harness.records.archive import ArchivedRun
 
 
-def past(name: str, fingerprint: str, **machine: Any) -> Past:
+def past(name: str, fingerprint: str, **machine: Any) -> ArchivedRun:
     known = {"cpu_model": "A", "cores": 2, "threads": 1, "packages": {"torch": "2.13.0"}} | machine
-    return Past(Path(name), {"fingerprint": fingerprint, "machine": known, "started": name})
+    return ArchivedRun(Path(name), {"fingerprint": fingerprint, "machine": known, "started": name})
 
 
 def card(**fields: Any) -> list[dict[str, Any]]:
@@ -34,15 +34,19 @@ def test_every_part_of_a_fingerprint_is_named() -> None:
         ({"power_limit_w": 500}, "power limit (W) 700 to 500"),
         ({"name": "B200"}, "GPU H200 to B200"),
     ):
-        assert differences(old, past("2", "b", gpus=card(**fields)).facts) == [said]
+        assert fingerprint_differences(old, past("2", "b", gpus=card(**fields)).facts) == [said]
     other = past("2", "b", gpus=card(), cores=4, threads=3, cpu_model="B").facts
-    assert differences(old, other) == ["processor A to B", "cores 2 to 4", "threads 1 to 3"]
-    assert "GPUs 1 to none" in differences(old, past("2", "b").facts)
+    assert fingerprint_differences(old, other) == [
+        "processor A to B",
+        "cores 2 to 4",
+        "threads 1 to 3",
+    ]
+    assert "GPUs 1 to none" in fingerprint_differences(old, past("2", "b").facts)
 
 
 def test_what_is_not_known_is_no_crash() -> None:
-    assert differences({}, {}) == []
-    assert eras_of([past("1", "a"), Past(Path("2"), {"fingerprint": "b"})])[1].changed
+    assert fingerprint_differences({}, {}) == []
+    assert eras_of([past("1", "a"), ArchivedRun(Path("2"), {"fingerprint": "b"})])[1].changed
 
 
 def test_packages_outside_the_fingerprint_are_told_too() -> None:
@@ -56,6 +60,6 @@ def test_packages_outside_the_fingerprint_are_told_too() -> None:
 
 def test_facts_of_another_shape_are_no_crash() -> None:
     odd = {"machine": {"gpus": "none", "packages": ["torch"]}, "grid": "nightly"}
-    assert differences(odd, {"machine": "a laptop"}) == []
+    assert fingerprint_differences(odd, {"machine": "a laptop"}) == []
     assert package_changes(odd, odd) == []
-    assert Past(Path("1"), odd).kind == (None, None, None)
+    assert ArchivedRun(Path("1"), odd).kind == (None, None, None)

@@ -15,7 +15,7 @@ from harness.analysis.tracking.events import (
     outcome_change,
     outcome_findings,
 )
-from harness.records.archive import ABSENT, STATUSES, Archive, Past
+from harness.records.archive import ABSENT, STATUSES, Archive, ArchivedRun
 
 OK, CRASHED = STATUSES.index("ok"), STATUSES.index("crashed")
 UNSUPPORTED = STATUSES.index("unsupported")
@@ -24,7 +24,7 @@ UNSUPPORTED = STATUSES.index("unsupported")
 def archive(codes: list[int], *, facts: dict[int, dict[str, Any]] | None = None) -> Archive:
     """Make the archive of one cell whose outcomes are given, run by run."""
     runs = tuple(
-        Past(Path(f"r{row}"), {"complete": True, **(facts or {}).get(row, {})})
+        ArchivedRun(Path(f"r{row}"), {"complete": True, **(facts or {}).get(row, {})})
         for row in range(len(codes))
     )
     column = np.zeros((len(codes), 1))

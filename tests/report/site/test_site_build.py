@@ -16,8 +16,8 @@ from typer.testing import CliRunner
 
 from harness.cli.export import site as site_command
 from harness.report.site.build import build_site
-from harness.report.site.core import SYMBOLS, dash, look, newest
-from harness.report.site.stack import read_nights
+from harness.report.site.core import SYMBOLS, backend_style, dash, newest_run
+from harness.report.site.matrix import load_runs
 from tests.support.made_runs import write_run
 
 
@@ -59,21 +59,21 @@ def test_the_lists_of_all_pages(site: Path, history: Path) -> None:
 
 
 def test_a_verdict_that_changed_says_what_it_was(history: Path) -> None:
-    nights, _ = read_nights(history)
-    made = newest(nights[-1], nights[-2])
+    runs, _ = load_runs(history)
+    made = newest_run(runs[-1], runs[-2])
     changed = [(row["verdict"], old) for row, old in zip(made["verdicts"], made["before"],
                strict=True) if old]  # fmt: skip
     assert len(changed) == 1
     assert changed[0][0] == "refuted"
     assert changed[0][1] != "refuted"
-    assert not any(newest(nights[-1], None)["before"])
+    assert not any(newest_run(runs[-1], None)["before"])
 
 
 @pytest.mark.parametrize("text", ["", "{", "[1, 2]", '[{"claim": "C1"}]', '{"a": 1}', "null"])
 def test_verdicts_that_cannot_be_read_are_none(tmp_path: Path, text: str) -> None:
     write_run(tmp_path / "run")
     (tmp_path / "run" / "verdicts.json").write_text(text)
-    assert newest(read_nights(tmp_path)[0][0], None)["verdicts"] == []
+    assert newest_run(load_runs(tmp_path)[0][0], None)["verdicts"] == []
 
 
 def test_an_older_site_is_replaced_whole(history: Path, tmp_path: Path) -> None:
@@ -102,11 +102,13 @@ def test_a_folder_without_runs_is_said_in_one_line(tmp_path: Path) -> None:
 
 
 def test_looks_are_those_of_the_report() -> None:
-    assert look("sdpa-flash") == {
+    assert backend_style("sdpa-flash") == {
         "name": "sdpa-flash", "colour": "#0072b2", "symbol": "circle", "dash": "solid",
     }  # fmt: skip
     assert dash((4, 1.5)) == "8px,3px"
-    assert {look(f"mine-{number}")["symbol"] for number in range(50)} <= set(SYMBOLS.values())
+    assert {backend_style(f"mine-{number}")["symbol"] for number in range(50)} <= set(
+        SYMBOLS.values()
+    )
 
 
 def test_the_command_says_what_it_made_and_what_it_left_out(tmp_path: Path) -> None:

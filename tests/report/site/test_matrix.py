@@ -1,4 +1,4 @@
-"""Runs laid one on the other: each number in its cell and its run, and what cannot be read."""
+"""Runs side by side: each number in its cell and its run, and what cannot be read."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from harness.cases.case import Case
-from harness.records.store import make_table
+from harness.records.tables import make_table
+from harness.report.site.matrix import STATUSES, load_runs, matrix_of
 from harness.report.site.pack import POINTS, chunks
-from harness.report.site.stack import STATUSES, read_nights, stack
 from tests.support.made_runs import FACTS, cell, write_cut, write_run
 
 FIRST = FACTS | {"started": "2026-01-01T00:00:00+00:00"}
@@ -27,33 +27,33 @@ def made(length: int, *, backend: str = "naive") -> tuple[object, list[list[floa
 def test_each_number_lies_in_its_cell_and_its_run(tmp_path: Path) -> None:
     write_run(tmp_path / "b-first", cells=[made(64), made(128)], facts=FIRST)
     write_run(tmp_path / "a-later", cells=[made(128), made(256)], facts=LATER)
-    nights, without = read_nights(tmp_path)
-    assert [night.name for night in nights] == ["b-first", "a-later"]
+    runs, without = load_runs(tmp_path)
+    assert [run.name for run in runs] == ["b-first", "a-later"]
     assert without == []
-    laid = stack(nights)
-    assert [shape["length_key"] for shape in laid.shapes] == [64, 128, 256]
-    times = laid.numbers["time_median_s"]
+    matrix = matrix_of(runs)
+    assert [shape["length_key"] for shape in matrix.shapes] == [64, 128, 256]
+    times = matrix.numbers["time_median_s"]
     known = made(128)[0].time_median_s  # type: ignore[attr-defined]
     assert times[1].tolist() == [known, known]
     assert np.isnan(times[0, 1])
     assert np.isnan(times[2, 0])
     ok = STATUSES.index("ok")
-    assert laid.status.tolist() == [[ok, 0], [ok, ok], [0, ok]]
+    assert matrix.status.tolist() == [[ok, 0], [ok, ok], [0, ok]]
 
 
 def test_peaks_keep_every_byte(tmp_path: Path) -> None:
     record, samples = made(64)
     odd = replace(record, peak_bytes=2**40 + 1)  # type: ignore[type-var]
     write_run(tmp_path / "run", cells=[(odd, samples)], facts=FIRST)
-    laid = stack(read_nights(tmp_path)[0])
-    assert laid.numbers["peak_bytes"][0, 0] == 2**40 + 1
+    matrix = matrix_of(load_runs(tmp_path)[0])
+    assert matrix.numbers["peak_bytes"][0, 0] == 2**40 + 1
 
 
 def test_a_cut_run_is_read_from_its_journal(tmp_path: Path) -> None:
     write_cut(tmp_path / "20260105-010203-cpu-quick", 5)
-    nights, without = read_nights(tmp_path)
-    assert len(nights[0].table) == 5
-    assert nights[0].began == 1767574923.0  # 2026-01-05 01:02:03 UTC, from its name
+    runs, without = load_runs(tmp_path)
+    assert len(runs[0].table) == 5
+    assert runs[0].began == 1767574923.0  # 2026-01-05 01:02:03 UTC, from its name
     assert not without
 
 
@@ -65,8 +65,8 @@ def test_a_broken_run_is_named_and_left_out(tmp_path: Path) -> None:
     table = make_table([made(64)[0]]).assign(peak_bytes=["plenty"])  # type: ignore[list-item]
     pq.write_table(pa.Table.from_pandas(table), tmp_path / "text" / "cells.parquet")
     write_run(tmp_path / "second-look", cells=[made(64)], facts=FIRST | {"confirms": "good"})
-    nights, without = read_nights(tmp_path)
-    assert [night.name for night in nights] == ["good"]
+    runs, without = load_runs(tmp_path)
+    assert [run.name for run in runs] == ["good"]
     assert sorted(line.split(":")[0] for line in without) == ["second-look", "text", "torn"]
     assert all("\n" not in line for line in without)
 
@@ -75,10 +75,10 @@ def test_a_table_from_before_some_columns_were_there_is_read(tmp_path: Path) -> 
     write_run(tmp_path / "old", cells=[made(64)], facts=FIRST)
     path = tmp_path / "old" / "cells.parquet"
     pq.write_table(pq.read_table(path).drop_columns(["work", "window", "peak_bytes"]), path)
-    laid = stack(read_nights(tmp_path)[0])
-    assert laid.shapes[0]["work"] == "attention"
-    assert laid.shapes[0]["window"] is None
-    assert np.isnan(laid.numbers["peak_bytes"][0, 0])
+    matrix = matrix_of(load_runs(tmp_path)[0])
+    assert matrix.shapes[0]["work"] == "attention"
+    assert matrix.shapes[0]["window"] is None
+    assert np.isnan(matrix.numbers["peak_bytes"][0, 0])
 
 
 def test_two_devices_keep_their_cells_apart(tmp_path: Path) -> None:
@@ -86,17 +86,17 @@ def test_two_devices_keep_their_cells_apart(tmp_path: Path) -> None:
     record, samples = made(64)
     there = replace(record, device="cuda")  # type: ignore[type-var]
     write_run(tmp_path / "two", cells=[(there, samples)], facts=LATER | {"device": "cuda"})
-    laid = stack(read_nights(tmp_path)[0])
-    assert [(shape["device"], shape["name"]) for shape in laid.shapes] == [
+    matrix = matrix_of(load_runs(tmp_path)[0])
+    assert [(shape["device"], shape["name"]) for shape in matrix.shapes] == [
         ("cpu", "naive.fwd-t64-h4-d64-f32-full"), ("cuda", "naive.fwd-t64-h4-d64-f32-full"),
     ]  # fmt: skip
-    assert [(part.cells, part.runs) for part in chunks(laid)] == [([0], [0]), ([1], [1])]
+    assert [(part.cells, part.runs) for part in chunks(matrix)] == [([0], [0]), ([1], [1])]
 
 
 def test_a_chunk_holds_no_more_than_a_page_reads_at_once(tmp_path: Path) -> None:
     write_run(tmp_path / "run", cells=[made(64), made(128), made(256)], facts=FIRST)
-    laid = stack(read_nights(tmp_path)[0])
-    runs = POINTS // 2
-    laid.status = np.repeat(laid.status, runs, axis=1)
-    assert [part.cells for part in chunks(laid)] == [[0, 1], [2]]
-    assert json.dumps([part.runs[-1] for part in chunks(laid)]) == f"[{runs - 1}, {runs - 1}]"
+    matrix = matrix_of(load_runs(tmp_path)[0])
+    count = POINTS // 2
+    matrix.status = np.repeat(matrix.status, count, axis=1)
+    assert [part.cells for part in chunks(matrix)] == [[0, 1], [2]]
+    assert json.dumps([part.runs[-1] for part in chunks(matrix)]) == f"[{count - 1}, {count - 1}]"
