@@ -9,13 +9,12 @@ import sys
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from statistics import median
 
-from harness.analysis.fits.intervals import median_interval, replica_summary
 from harness.records.record import Record, Status
 from harness.records.store import Run, load_run
 from harness.records.writer import RunWriter
 from harness.report.exports.rows import records
+from harness.run.replicas import _times
 
 Seen = tuple[Record, list[list[float]]]
 
@@ -37,17 +36,10 @@ def merged(seen: list[Seen], name: str) -> Seen:
     first = replace(seen[0][0], run=name)
     if not samples:
         return first, []
-    medians = [median(replica) for replica in samples]
-    middle, low, high = replica_summary(medians, [median_interval(one) for one in samples])
     flags = dict.fromkeys(flag for record, _ in seen for flag in record.flags.split())
     peaks = [record.peak_bytes for record, _ in seen if record.peak_bytes is not None]
-    return replace(
-        first,
-        time_median_s=middle, time_low_s=low, time_high_s=high,
-        time_min_s=min(map(min, samples)), samples=sum(map(len, samples)),
-        replicas=len(samples), replica_medians_s=tuple(medians),
-        peak_bytes=max(peaks, default=None), flags=" ".join(flags),
-    ), samples  # fmt: skip
+    memory = max(peaks, default=None)
+    return replace(first, **_times(samples), peak_bytes=memory, flags=" ".join(flags)), samples
 
 
 def merge(runs: list[Run], folder: Path) -> Path:

@@ -1,4 +1,4 @@
-"""Build: from a run's folder to its report, its verdicts and the summary on the terminal."""
+"""Markdown: the report of a run, its README.md with figures and verdicts.json."""
 
 from __future__ import annotations
 
@@ -40,6 +40,7 @@ SECTIONS: dict[str, Callable[[View, Gallery], str]] = {
     "Settings": sections.settings_section,
     "How to read this, and how to rebuild it": sections.reading_section,
 }
+WIDTH = 100
 
 
 def build_report(run: Run, reports: Path) -> Path:
@@ -99,13 +100,9 @@ def _summary(view: View) -> str:
     return join(", ".join(words) + ".", text)
 
 
-WIDTH = 100
-
-
 def report_and_summarise(folder: Path, reports: Path, file: IO[str]) -> None:
     """Read the run, write reports/<run>/ and verdicts.json, and print the summary."""
     from harness.report.terminal import print_view
-    from harness.report.view import make_view
 
     view = make_view(load_run(folder))
     path = write_report(view, reports)

@@ -52,7 +52,7 @@ def print_view(view: View, report_path: Path | None, console: Console) -> None:
             _print_main_sweep(view, console)
         else:
             _print_table(console, "Cells", cells_table(view.table))
-        _print_ledger(console, view.verdicts)
+        _print_claims(console, view.verdicts)
         for line in closing(view, report_path):
             _print_line(console, Text(printable(line)))
 
@@ -100,22 +100,22 @@ def _print_table(console: Console, title: str, frame: pd.DataFrame) -> None:
     console.print()
 
 
-def _print_ledger(console: Console, verdicts: Sequence[Verdict]) -> None:
+def _print_claims(console: Console, verdicts: Sequence[Verdict]) -> None:
     """Print one line per claim, then the series that speak against one or leave it open."""
     from harness.analysis.claims import CLAIMS
 
-    ledger = entries(CLAIMS, verdicts) if verdicts else []
-    if ledger:
+    rows = entries(CLAIMS, verdicts) if verdicts else []
+    if rows:
         title = "Claims: verdict, series in support, and what was observed"
         _print_line(console, Text(title, style="bold"))
-    for word, sentence in claim_lines(ledger, width=console.width):
+    for word, sentence in claim_lines(rows, width=console.width):
         _print_verdict(console, word, sentence)
-    against = list(contrary(ledger))
+    against = list(contrary(rows))
     if against:
         _print_line(console, Text("\nSeries that refute a claim or leave it open", style="bold"))
     for verdict, sentence in against:
         _print_verdict(console, verdict, sentence)
-    if ledger:
+    if rows:
         console.print()
 
 

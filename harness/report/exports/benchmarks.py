@@ -14,6 +14,8 @@ from harness.report.exports.rows import Timed, timed
 LONGEST_NAME = 1024
 # Bencher drops these ends from a name and then mutes the benchmark.
 MUTING = ("_bencher_ignore", "BencherIgnore", "-bencher-ignore")
+# One unit for all, so that a chart over many nights never changes its scale.
+NANOSECONDS = 1e9
 
 
 def as_bencher(run: Run) -> str:
@@ -60,20 +62,16 @@ def _allowed(name: str) -> str:
 
 
 def _statistics(cell: Timed) -> dict[str, Any]:
-    """Return pytest-benchmark's own figures in seconds, but our median, that over the replicas."""
+    """Return pytest-benchmark's own statistics in seconds, but our median, over the replicas."""
     from pytest_benchmark.stats import Stats
 
     make: Callable[[], Any] = Stats
     stats = make()
     for seconds in cell.samples_s:
         stats.update(seconds)
-    figures = {name: getattr(stats, name) for name in stats.fields}
+    found = {name: getattr(stats, name) for name in stats.fields}
     iterations = cell.record.calls_per_sample or 1
-    return figures | {"median": cell.median_s, "iterations": iterations}
-
-
-# One unit for all, so that a chart over many nights never changes its scale.
-NANOSECONDS = 1e9
+    return found | {"median": cell.median_s, "iterations": iterations}
 
 
 def as_gha_benchmark(run: Run) -> str:

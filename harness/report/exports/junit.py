@@ -1,4 +1,8 @@
-"""JUnit XML: one test case for each cell and each behaviour, for the test tab of a CI server."""
+"""JUnit XML: one test case for each cell and each behaviour, for the test tab of a CI server.
+
+By hand: junitparser knows neither `package` nor `id` of a suite, which Ant's schema wants, and
+writes characters that no XML can hold.
+"""
 
 from __future__ import annotations
 
@@ -55,9 +59,9 @@ def _cases(cases: Iterable[Case]) -> Iterator[ElementTree.Element]:
         names = [("classname", f"{case.suite}.{case.backend}"), ("name", case.name)]
         element = _element("testcase", names + known)
         if case.outcome is not None:
-            told = [("type", case.kind), ("message", case.message)]
+            attributes = [("type", case.kind), ("message", case.message)]
             # A skipped case has no type in either schema.
-            child = _element(case.outcome, told[case.outcome == "skipped" :])
+            child = _element(case.outcome, attributes[case.outcome == "skipped" :])
             child.text = _lawful(case.message)
             element.append(child)
         yield element

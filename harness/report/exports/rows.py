@@ -7,8 +7,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from harness.analysis.fits.series import read_records
 from harness.records.record import REFUSES, Finding, Record, Status
 from harness.records.store import Run, finite
+from harness.records.tables import findings_of
+
+# Tags of an outcome; a cell that is ok has none. An error is a fault outside the answer itself.
+OUTCOMES = {
+    Status.DISAGREES: "failure",
+    Status.CRASHED: "error",
+    Status.TIMED_OUT: "error",
+    Status.ERROR: "error",
+    Status.OUT_OF_MEMORY: "skipped",
+    Status.UNAVAILABLE: "skipped",
+    Status.UNSUPPORTED: "skipped",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,9 +46,8 @@ class Timed:
 
 def records(run: Run) -> Iterator[Record]:
     """Yield the cells of a run in their order; what is absent or not finite is None."""
-    table = run.table.astype(object)
-    for row in table.where(table.notna(), None).to_dict("records"):
-        yield Record.from_dict({str(name): _plain(value) for name, value in row.items()})
+    for record in read_records(run.table):
+        yield Record.from_dict({name: _plain(value) for name, value in record.as_dict().items()})
 
 
 def _plain(value: Any) -> Any:
@@ -72,18 +84,6 @@ def as_json(run: Run) -> str:
     return json.dumps(rows, indent=1, allow_nan=False) + "\n"
 
 
-# Tags of an outcome; a cell that is ok has none. An error is a fault outside the answer itself.
-OUTCOMES = {
-    Status.DISAGREES: "failure",
-    Status.CRASHED: "error",
-    Status.TIMED_OUT: "error",
-    Status.ERROR: "error",
-    Status.OUT_OF_MEMORY: "skipped",
-    Status.UNAVAILABLE: "skipped",
-    Status.UNSUPPORTED: "skipped",
-}
-
-
 @dataclass(frozen=True, kw_only=True)
 class Case:
     """Hold one test case: where it belongs, how it ended (None: passed), seconds of one call."""
@@ -99,13 +99,8 @@ class Case:
 
 def outcomes(run: Run) -> list[Case]:
     """Return every cell of a run, then every behaviour that was asked, as test cases."""
-    found = [Finding.from_dict(_known(row)) for row in run.conformance.to_dict("records")]
+    found = findings_of(run.conformance)
     return [*map(_of_cell, records(run)), *map(_of_finding, found)]
-
-
-def _known(row: dict[Any, Any]) -> dict[str, Any]:
-    """Return a row of the table of behaviours with None in the place of a missing text."""
-    return {name: value if isinstance(value, str) else None for name, value in row.items()}
 
 
 def _of_cell(record: Record) -> Case:
