@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from harness.cases.text import one_line
 from harness.records.record import Status
-from harness.records.store import FACTS, JOURNAL, find_run, load_run, read_facts
+from harness.records.store import FACTS, JOURNAL, TABLE, find_run, load_run, read_facts
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,7 +22,6 @@ Array = NDArray[np.float64]
 STATUSES = tuple(status.value for status in Status)
 CODES = {text: code for code, text in enumerate(STATUSES)}
 ABSENT = -1  # stands for the status of a cell that a run does not have
-TABLE = "cells.parquet"
 COLUMNS = ("cell", "status", "time_median_s", "replica_medians_s", "peak_bytes")
 # Words of a run's command that choose some of the cells: what they left out has not vanished.
 SUITE_FILE = re.compile(r"(^|/)test_\w+\.py")

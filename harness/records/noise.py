@@ -1,4 +1,4 @@
-"""Noise: the names of twins in an A/A run, and its noise.csv, written once and read by others."""
+"""Noise: the second labels of an A/A run, its noise.csv, and what later runs read from it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from harness.records.store import FACTS, read_facts
+from harness.records.writer import write_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,6 +18,32 @@ NOISE = "noise.csv"
 # What a run is for, as its facts say; only a measurement may become the newest run.
 MEASUREMENT, AA_RUN = "measurement", "noise"
 TWIN = "~twin"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Noise:
+    """Hold the noise of one cell: shares of 1, 0.01 is 1 %.
+
+    `ratio` [`low`, `high`] is the twin's time over the cell's, paired by process and round.
+    `floor_within` is for two backends of one run, `floor_between` for one cell in two runs of
+    `replicas` processes each, `spread` the standard deviation of one process's median.
+    `smallest_change` is how much slower a cell must get to be found in 80 % of comparisons.
+    """
+
+    cell: str
+    ratio: float
+    low: float
+    high: float
+    floor_within: float
+    floor_between: float
+    smallest_change: float
+    spread: float
+    replicas: int
+    samples: int
+    noisy: bool
+
+
+COLUMNS = {item.name: str(item.type) for item in fields(Noise)}
 
 
 def twin_of(name: str) -> str:
@@ -36,15 +63,13 @@ def with_twins(backends: Mapping[str, T]) -> dict[str, T]:
 
 def write_noise(folder: Path, table: pd.DataFrame) -> Path:
     """Write the table of an A/A run into its folder and return the path."""
-    from harness.records.writer import write_text
-
     path = folder / NOISE
     write_text(path, table.to_csv(index=False, lineterminator="\n"))
     return path
 
 
 def read_noise(folder: Path) -> pd.DataFrame:
-    """Read the noise of an A/A run: one row per cell, columns as in `analysis.noise.Noise`.
+    """Read the noise of an A/A run: one row per cell, a column per field of Noise.
 
     ValueError in one line if the run is no A/A run or its file cannot be read.
     """
@@ -111,29 +136,3 @@ def _facts(folder: Path) -> dict[str, Any]:
         return read_facts(folder) if (folder / FACTS).is_file() else {}
     except ValueError:
         return {}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Noise:
-    """Hold the noise of one cell: relative figures, 0.01 is 1 %.
-
-    `ratio` [`low`, `high`] is the twin's time over the cell's, paired by process and round.
-    `floor_within` is for two backends of one run, `floor_between` for one cell in two runs of
-    `replicas` processes each, `spread` the standard deviation of one process's median.
-    `smallest_change` is how much slower a cell must get to be found in 80 % of comparisons.
-    """
-
-    cell: str
-    ratio: float
-    low: float
-    high: float
-    floor_within: float
-    floor_between: float
-    smallest_change: float
-    spread: float
-    replicas: int
-    samples: int
-    noisy: bool
-
-
-COLUMNS = {item.name: str(item.type) for item in fields(Noise)}

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 JOURNAL, FACTS, LATEST = "journal.jsonl", "run.json", "LATEST"
-CONFORMANCE = "conformance.csv"
+CONFORMANCE, VERDICTS = "conformance.csv", "verdicts.json"
+CELLS, TABLE, SAMPLES = "cells.csv", "cells.parquet", "samples.parquet"
 T = TypeVar("T")
 
 
@@ -88,13 +89,13 @@ def load_run(folder: Path) -> Run:
     that holds what no run can hold.
     """
     facts = read_facts(folder)
-    journal, table = folder / JOURNAL, folder / "cells.csv"
+    journal, table = folder / JOURNAL, folder / CELLS
     cells = read_journal(journal) if journal.is_file() else []
     found = make_conformance(read_findings(folder / CONFORMANCE))
     if cells or (journal.is_file() and not table.exists()):
         frame = make_table(record for record, _ in cells)
         return Run(folder, facts, frame, make_samples(cells), found)
-    return Run(folder, facts, read_csv(table), read_samples(folder / "samples.parquet"), found)
+    return Run(folder, facts, read_csv(table), read_samples(folder / SAMPLES), found)
 
 
 def read_samples(path: Path) -> pd.DataFrame:

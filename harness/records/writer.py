@@ -15,10 +15,13 @@ from typing import IO, TYPE_CHECKING, Any
 
 from harness.records.record import FINDING_COLUMNS, SCHEMA_VERSION, Finding, Record
 from harness.records.store import (
+    CELLS,
     CONFORMANCE,
     FACTS,
     JOURNAL,
     LATEST,
+    SAMPLES,
+    TABLE,
     read_findings,
     read_journal,
 )
@@ -173,12 +176,12 @@ def drop_half_line(path: Path) -> None:
 def write_tables(folder: Path, cells: list[tuple[Record, list[list[float]]]]) -> None:
     """Write cells.csv, cells.parquet and samples.parquet."""
     table = make_table(record for record, _ in cells)
-    write_parquet(folder / "cells.parquet", table)
+    write_parquet(folder / TABLE, table)
     medians = table["replica_medians_s"].map(
         lambda values: " ".join(map(repr, values)) if values is not None else None
     )
-    write_text(folder / "cells.csv", table.assign(replica_medians_s=medians).to_csv(index=False))
-    write_parquet(folder / "samples.parquet", make_samples(cells))
+    write_text(folder / CELLS, table.assign(replica_medians_s=medians).to_csv(index=False))
+    write_parquet(folder / SAMPLES, make_samples(cells))
 
 
 def write_parquet(path: Path, table: pd.DataFrame) -> None:

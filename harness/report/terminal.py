@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from harness.analysis.claims.evidence import Verdict
-    from harness.analysis.fits.series import SeriesFit
-    from harness.records.store import Run
 
 WIDTH = 100
 # What one length takes, and what the name and the closing columns take of a line.
@@ -34,19 +32,8 @@ LENGTH_WIDTH, REST_WIDTH, LENGTHS_MOST = 11, 56, 5
 COLOURS = {"supported": "green", "refuted": "red", "inconclusive": "yellow", "not_measured": "dim"}
 
 
-def summary(
-    run: Run,
-    verdicts: Sequence[Verdict],
-    fits: Sequence[SeriesFit],
-    report_path: Path | None,
-    console: Console,
-) -> None:
-    """Print times, memory, verdicts, counts and where the report is, on at most 100 columns."""
-    print_view(View(run, verdicts, fits), report_path, console)
-
-
 def print_view(view: View, report_path: Path | None, console: Console) -> None:
-    """Print the summary of a run that is judged already."""
+    """Print times, memory, verdicts, counts and where the report is, on at most 100 columns."""
     with _width(console):
         if view.panels:
             _print_main_sweep(view, console)
@@ -83,7 +70,7 @@ def _width(console: Console) -> Iterator[None]:
 
 
 def _print_table(console: Console, title: str, frame: pd.DataFrame) -> None:
-    """Print a frame of texts: names to the left, figures to the right, no markup in them."""
+    """Print a frame of texts: names to the left, numbers to the right, no markup in them."""
     if not len(frame):
         return
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), show_edge=False)

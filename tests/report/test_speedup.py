@@ -9,7 +9,7 @@ import pytest
 from harness.analysis.fits.ratio import rounds_by_cell
 from harness.cases.case import Case
 from harness.records.record import Observation, Record
-from harness.report.view import COLUMNS, mask_ratios, speedups
+from harness.report.view import RATIO_COLUMNS, mask_ratios, speedups
 from harness.run.replicas import combine
 from tests.support.made_runs import write_run
 
@@ -41,7 +41,7 @@ def test_the_ratios_pair_by_round(tmp_path: Path) -> None:
     run = write_run(tmp_path / "made", cells=cells)
     full, causal = (run.table[run.table["mask"] == mask] for mask in MASKS)
     found = speedups(full, "naive", rounds=rounds_by_cell(run.samples))
-    assert list(found.columns) == COLUMNS
+    assert list(found.columns) == RATIO_COLUMNS
     assert found[["backend", "length"]].values.tolist() == [["tiled", 64], ["tiled", 128]]
     assert found["ratio"].tolist() == pytest.approx([SLOWER] * 2, rel=0.002)
     assert (found["high"] - found["low"]).max() < 0.01

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from harness.report.terminal import print_view, summary
+from harness.report.terminal import print_view
 from harness.report.view import View, make_view
 from tests.support import fixed_views as stubs
 from tests.support import golden
@@ -44,11 +44,7 @@ def test_a_terminal_of_any_width_is_not_overrun(
 
 
 def test_real_verdicts_fit(tmp_path: Path) -> None:
-    run = write_run(tmp_path / "made")
-    view = make_view(run)
-    file = io.StringIO()
-    summary(run, view.verdicts, view.fits, REPORT, Console(file=file))
-    text = file.getvalue()
+    text = printed(make_view(write_run(tmp_path / "made")))
     assert widest(text) <= 100
     assert text.rstrip().endswith("Report: reports/made/README.md")
     assert "C1 " in text

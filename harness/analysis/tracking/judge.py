@@ -76,7 +76,7 @@ def judge_last(
     """Judge the last run of an archive whose runs are of one kind, oldest first.
 
     `floors` are the cells' differences between runs of the same code, as shares of 1; `reasons`
-    why cells of the last run have no figures. No candidate is confirmed yet.
+    why cells of the last run were not measured. No candidate is confirmed yet.
     """
     series, fast = followed_series(archive.medians, archive.replicas)
     floor = np.array([(floors or {}).get(cell, np.nan) for cell in archive.cells])

@@ -12,7 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from harness.records.noise import NOISE
-from harness.records.store import CONFORMANCE, FACTS, JOURNAL
+from harness.records.store import (
+    CELLS,
+    CONFORMANCE,
+    FACTS,
+    JOURNAL,
+    SAMPLES,
+    TABLE,
+    VERDICTS,
+)
 
 PACKAGES = {"s3": "s3fs", "gs": "gcsfs"}
 CREDENTIALS = {
@@ -66,8 +74,7 @@ def reason_of(error: Exception, url: str) -> str:
 PROTOCOLS = ("s3", "gs", "file", "memory")
 # What a run folder holds. Nothing else is ever fetched, whatever a store may offer.
 FILES = (
-    JOURNAL, "cells.csv", "cells.parquet", "samples.parquet", CONFORMANCE,
-    "verdicts.json", "benchmark.json", NOISE, FACTS,
+    JOURNAL, CELLS, TABLE, SAMPLES, CONFORMANCE, VERDICTS, "benchmark.json", NOISE, FACTS,
 )  # fmt: skip
 RUN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 # The same URL at another server, or read as another user, is another place.

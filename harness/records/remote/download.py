@@ -28,15 +28,23 @@ from harness.records.remote.address import (
     redact,
     remote_url,
 )
-from harness.records.store import CONFORMANCE, FACTS, JOURNAL, LATEST, find_run
+from harness.records.store import (
+    CELLS,
+    CONFORMANCE,
+    FACTS,
+    JOURNAL,
+    LATEST,
+    TABLE,
+    VERDICTS,
+    find_run,
+)
 from harness.records.writer import whole_file, write_text
 
 # A run can be read from either of these.
-CELLS = (JOURNAL, "cells.csv")
+READABLE = (JOURNAL, CELLS)
 # What commands about all runs read, and what they read of a run that has no table yet.
-TABLE = "cells.parquet"
-NEEDED = (FACTS, TABLE, NOISE, "verdicts.json")
-INSTEAD = (JOURNAL, "cells.csv", CONFORMANCE)
+NEEDED = (FACTS, TABLE, NOISE, VERDICTS)
+INSTEAD = (JOURNAL, CELLS, CONFORMANCE)
 # Small files take a round trip each; 300 runs of three at 10 ms each are 0.6 s instead of 9.
 THREADS = 16
 
@@ -85,7 +93,7 @@ def by_run(found: Iterable[Remote]) -> dict[str, list[Remote]]:
 def readable(files: Iterable[Remote]) -> bool:
     """Tell whether a run has its facts and some cells."""
     names = {one.name for one in files}
-    return FACTS in names and bool(names & {*CELLS})
+    return FACTS in names and bool(names & {*READABLE})
 
 
 def newest_run(runs: dict[str, list[Remote]]) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from harness.analysis.tracking.changes import fingerprint_differences
 from harness.records.record import FAILURES
-from harness.records.store import CONFORMANCE, finite, read_findings
+from harness.records.store import CONFORMANCE, VERDICTS, finite, read_findings
 from harness.report.palette import Dashes, ordered, style
 from harness.report.site.changes import by_fingerprint, changes
 from harness.report.site.matrix import SHAPE, STATUSES, LoadedRun, RunMatrix
@@ -23,7 +23,6 @@ SYMBOLS = {
 }  # fmt: skip
 # A dash is a multiple of the line's width in the figures, and of pixels here: lines are 2 wide.
 PIXELS = 2.0
-VERDICTS = "verdicts.json"
 SERIES = ("backend", "device", "dtype", "mask", "phase")
 NUMBERS = ("observed", "low", "high", "expected")
 # Facts of so many runs go into one file: about 100 kB.
@@ -182,7 +181,7 @@ def cell_columns(matrix: RunMatrix, parts: list[Chunk]) -> dict[str, list[Any]]:
 
 
 def claim_sentences() -> dict[str, str]:
-    """Return the sentence of every claim of the ledger, by id."""
+    """Return the sentence of every claim, by id."""
     from harness.analysis.claims import CLAIMS
 
     return {claim.id: claim.sentence for claim in CLAIMS}

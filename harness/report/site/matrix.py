@@ -72,7 +72,7 @@ def load_runs(results: Path) -> tuple[list[LoadedRun], list[str]]:
 
 def _load(run: ArchivedRun) -> LoadedRun:
     """Read one run; its journal where it was cut before it had tables."""
-    path = run.folder / archive.TABLE
+    path = run.folder / store.TABLE
     table = _columns(path) if path.is_file() else store.load_run(run.folder).table
     return LoadedRun(run.folder, run.facts, began(run.folder, run.facts), _checked(table))
 

@@ -44,9 +44,9 @@ def seconds(value: Any, *, digits: int = 3) -> str:
 
 
 def trimmed(text: str) -> str:
-    """Drop the trailing zeros of a figure that is known to be round, as on an axis: `50 µs`."""
-    figure, blank, unit = text.partition(" ")
-    short = figure.rstrip("0").rstrip(".") if "." in figure else figure
+    """Drop the trailing zeros of a number that is known to be round, as on an axis: `50 µs`."""
+    digits, blank, unit = text.partition(" ")
+    short = digits.rstrip("0").rstrip(".") if "." in digits else digits
     return f"{short}{blank}{unit}"
 
 
@@ -117,8 +117,8 @@ def interval(value: Any, low: Any, high: Any) -> str:
 
 def ratio_interval(value: Any, low: Any, high: Any) -> str:
     """Write a ratio and its interval: `1.86× [1.85, 1.89]`."""
-    figure, blank, bounds = interval(value, low, high).partition(" ")
-    return ABSENT if figure == ABSENT else f"{figure}×{blank}{bounds}"
+    middle, blank, bounds = interval(value, low, high).partition(" ")
+    return ABSENT if middle == ABSENT else f"{middle}×{blank}{bounds}"
 
 
 def duration(value: Any) -> str:
