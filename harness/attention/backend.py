@@ -43,6 +43,18 @@ class Backend:
     name: ClassVar[str]
     # What it computes (case.WORK_CODES); a grid asks it for cases of this work alone.
     work: ClassVar[str] = "attention"
+    # The first part of the names of its variants, where it has some: `sdpa` of `sdpa-flash`.
+    family: ClassVar[str] = ""
+    # Whether it computes all pairs that a mask leaves in products of matrices: time as T^2.
+    dense: ClassVar[bool] = False
+    # Whether blocks of keys that a mask hides are never looked at.
+    skips_hidden: ClassVar[bool] = False
+    # Whether it may run a kernel that stores the scores or one that does not, as it sees fit.
+    chooses_kernel: ClassVar[bool] = False
+    # The package on PyPI whose version belongs to the facts of a run.
+    package: ClassVar[str] = ""
+    # Masks that it knows; None: whatever `inputs.keep()` or the case's spans say.
+    masks: ClassVar[frozenset[str] | None] = None
     # A regular expression that the recorded kernel must match. None: any kernel will do.
     pinned_kernel: ClassVar[str | None] = None
     # Score matrices [batch, heads, length_query, length_key] alive at the peak of a forward call;
@@ -67,6 +79,12 @@ class Backend:
         makes a tiny call and checks its values.
         """
         return None
+
+    def refusal(self, case: Case) -> str | None:
+        """Say why this backend cannot run this case: for its mask, or as `unsupported` says."""
+        if self.masks is not None and case.mask not in self.masks:
+            return f"it has no mask {case.mask}"
+        return self.unsupported(case)
 
     def unsupported(self, case: Case) -> str | None:
         """Say why this backend cannot run this case (one sentence), or None.

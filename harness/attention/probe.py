@@ -35,7 +35,7 @@ def _tiny_calls(backend: Backend, device: str) -> str | None:
         # The one mask that every work beyond attention takes.
         mask = "full" if backend.work == "attention" else "causal"
         case = case.with_(device=device, work=backend.work, mask=mask)
-        refused = backend.unsupported(case)
+        refused = backend.refusal(case)
         if refused is None:
             return _tiny_call(backend, case)
     return refused

@@ -84,7 +84,7 @@ class Checker:
         and its gradients are compared then.
         """
         case = self.visit.case
-        reason = backend.unsupported(case)
+        reason = backend.refusal(case)
         if reason:
             raise Unsupported(reason)
         refuse(wanted_bytes(backend, case), device=case.device, limit=self.limit)

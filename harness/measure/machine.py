@@ -17,6 +17,7 @@ from typing import Any
 import psutil
 
 from harness.attention.backend import Backend
+from harness.attention.backends import BACKENDS
 from harness.cases.case import Case
 from harness.measure.cards import Nvml, card_facts, gpu_count, open_nvml, visible_cards
 
@@ -87,10 +88,7 @@ def _reclaimable(file: Path) -> int:
     return int(pairs.get("total_inactive_file", pairs.get("inactive_file", 0)))
 
 
-PACKAGES = (
-    *("torch", "triton", "xformers", "flash-attn", "flash-attn-3", "flash-attn-4"),
-    *("numpy", "scipy", "pandas", "attention-bench"),
-)
+PACKAGES = ("torch", "triton", "numpy", "scipy", "pandas", "attention-bench")
 VARIABLES = (
     *("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OMP_PROC_BIND"),
     *("MALLOC_MMAP_MAX_", "MALLOC_TRIM_THRESHOLD_", "MALLOC_TOP_PAD_", "LD_PRELOAD"),
@@ -121,9 +119,14 @@ def facts(*, threads: int | None = None, nvml: Nvml | None = None) -> dict[str, 
         "python": platform.python_version(),
         "load_1min": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
         "gpus": [card_facts(nvml, card) for card in visible_cards(nvml)],
-        "packages": {name: found for name in PACKAGES if (found := _version(name))},
+        "packages": {name: found for name in packages() if (found := _version(name))},
         "environment": {name: os.environ[name] for name in VARIABLES if name in os.environ},
     }
+
+
+def packages() -> list[str]:
+    """List the packages whose versions a run's facts keep: backends name their own."""
+    return [*PACKAGES, *(one.package for one in BACKENDS.values() if one.package)]
 
 
 def fingerprint(known: Mapping[str, Any], *, device: str | None = None) -> str:

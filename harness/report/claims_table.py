@@ -12,40 +12,13 @@ from harness.report.words import units
 from harness.report.words.markup import shorten
 
 if TYPE_CHECKING:
-    from harness.analysis.claims import Claim
-    from harness.analysis.claims.evidence import Verdict
+    from harness.analysis.claims.evidence import Claim, Verdict
 
-WORKS = "Layers, recurrence, generation"
-# The sections beside its own lines in which a claim can be seen.
-SHOWN: dict[str, tuple[str, ...]] = {
-    "A": ("Behaviour",),
-    "A11": (WORKS,),
-    "A12": (WORKS,),
-    "B": ("Behaviour",),
-    "C1": ("Time", "Throughput"),
-    "C2": ("Heads and batch",),
-    "C3": ("Peak memory", "Score matrices: predicted and measured"),
-    "C4": ("Peak memory", "Time"),
-    "C5": ("Heads and batch",),
-    "C6": ("Peak memory", "Speed-up over the baseline"),
-    "C7": ("Speed-up over the baseline",),
-    "C8": (WORKS,),
-    "C9": ("Masks", "Time"),
-    "C10": (WORKS,),
-    "C11": (WORKS,),
-    "C12": (WORKS,),
-    "C13": (WORKS,),
-    "C14": ("Settings",),
-    "D-alibi": ("Masks",),
-    "D-backward": ("Training",),
-    "D-cross": ("Agreement",),
-    "D-gqa": ("Heads and batch",),
-    "D-gqa-time": ("Heads and batch",),
-    "D-training-memory": ("Training",),
-    "D-varlen": ("Masks",),
-    "D-window": ("Time",),
-    "D-window-mask": ("Time",),
-}
+NAMES_SHOWN = 3
+REASON_LENGTH = 90
+# Verdicts that speak against a claim or leave it open, and how a count of them reads.
+AGAINST = {"refuted": "refuted", "inconclusive": "open"}
+USUAL = {"dtype": "float32", "mask": "full", "phase": "forward"}
 
 
 def anchor(title: str) -> str:
@@ -59,18 +32,10 @@ def link(title: str, text: str = "") -> str:
     return f"[{text or title}](#{anchor(title)})"
 
 
-def links(claim: str) -> str:
+def links(claim: Claim) -> str:
     """Link to a claim's own lines, then to the sections that show it."""
-    sections = SHOWN.get(claim) or SHOWN.get(claim[:1], ())
-    found = [link(title, title.partition(":")[0]) for title in sections]
-    return ", ".join([link(claim, "series"), *found])
-
-
-NAMES_SHOWN = 3
-REASON_LENGTH = 90
-# Verdicts that speak against a claim or leave it open, and how a count of them reads.
-AGAINST = {"refuted": "refuted", "inconclusive": "open"}
-USUAL = {"dtype": "float32", "mask": "full", "phase": "forward"}
+    found = [link(title, title.partition(":")[0]) for title in claim.shown_in]
+    return ", ".join([link(claim.id, "series"), *found])
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -10,8 +9,9 @@ from rich.console import Console
 
 from harness.records.store import load_run
 from harness.records.writer import write_json, write_text
-from harness.report import sections, summary
+from harness.report import summary
 from harness.report.figures.canvas import Gallery
+from harness.report.sections import SECTIONS
 from harness.report.sections.cost import join
 from harness.report.view import View, make_view
 from harness.report.words.markup import escape
@@ -20,26 +20,6 @@ if TYPE_CHECKING:
     from harness.records.store import Run
 
 README, VERDICTS = "README.md", "verdicts.json"
-SECTIONS: dict[str, Callable[[View, Gallery], str]] = {
-    "Verdicts": sections.verdicts_section,
-    "Agreement": sections.agreement_section,
-    "Behaviour": sections.conformance_section,
-    "Time": sections.time_section,
-    "Peak memory": sections.memory_section,
-    "Score matrices: predicted and measured": sections.scores_section,
-    "Throughput": sections.throughput_section,
-    "Speed-up over the baseline": sections.speedup_section,
-    "Training": sections.training_section,
-    "Masks": sections.masks_section,
-    "Heads and batch": sections.heads_section,
-    "Precision": sections.precision_section,
-    "Layers, recurrence, generation": sections.works_section,
-    "Evidence by claim": sections.evidence_section,
-    "What was not measured, and why": sections.missing_section,
-    "Noise": sections.noise_section,
-    "Settings": sections.settings_section,
-    "How to read this, and how to rebuild it": sections.reading_section,
-}
 WIDTH = 100
 
 

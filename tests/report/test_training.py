@@ -7,8 +7,12 @@ from pathlib import Path
 from harness.cases.case import Case
 from harness.records.record import Record, Status
 from harness.report.figures.canvas import Gallery
-from harness.report.sections import training_section
-from harness.report.sections.training import held_pivot, training_frames, training_table
+from harness.report.sections.training import (
+    held_pivot,
+    training_frames,
+    training_section,
+    training_table,
+)
 from harness.report.view import View
 from tests.support.made_runs import write_run
 from tests.support.sweep_tables import dense, failed, measured, table_of

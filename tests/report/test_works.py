@@ -9,8 +9,7 @@ from harness.records.record import Record
 from harness.records.store import Run
 from harness.records.tables import make_table
 from harness.report.figures.canvas import Gallery
-from harness.report.sections import works_section
-from harness.report.sections.works import ratio_table
+from harness.report.sections.works import ratio_table, works_section
 from harness.report.view import View
 from tests.support.sweep_tables import sweep
 

@@ -17,13 +17,20 @@ class StubClaim(NamedTuple):
     id: str
     sentence: str
     prediction: str
+    shown_in: tuple[str, ...]
 
 
 CLAIMS = (
-    StubClaim("C1", "time grows as T²", "exponent 2"),
-    StubClaim("C3", "storing the scores costs T² memory", "exponent 2"),
-    StubClaim("C8", "an RNN waits for its previous state", "sequential steps = T"),
-)
+    StubClaim("C1", "time grows as T²", "exponent 2", ("Time", "Throughput")),
+    StubClaim(
+        "C3", "storing the scores costs T² memory", "exponent 2",
+        ("Peak memory", "Score matrices: predicted and measured"),
+    ),
+    StubClaim(
+        "C8", "an RNN waits for its previous state", "sequential steps = T",
+        ("Layers, recurrence, generation",),
+    ),
+)  # fmt: skip
 
 
 def verdict(claim: str, backend: str, word: str, **fields: Any) -> Verdict:

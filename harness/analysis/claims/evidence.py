@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,6 +12,8 @@ from typing import Any, NamedTuple, Self
 
 from harness.analysis.fits.ratio import Ratio, Rounds, time_ratio
 from harness.analysis.fits.series import SeriesFit, SeriesKey, is_ok, is_square
+from harness.attention.backend import Backend
+from harness.attention.backends import BACKENDS
 from harness.cases.masks import MASK_CODES, MASKS
 from harness.cases.shape import DTYPE_CODES, PHASE_CODES
 from harness.records.record import Finding, Record
@@ -150,7 +153,32 @@ def _place(series: Series, *, short: bool) -> str:
     return f" ({', '.join(known)})" if known else ""
 
 
+T_SWEEP = "sweep of at least 4 values of T"
+ANY_MASK = tuple(MASKS)
 DENSE_MASKS = tuple(name for name, mask in MASKS.items() if not mask.windowed)
+
+
+def names(choose: Callable[[Backend], bool]) -> tuple[str, ...]:
+    """Return shell patterns for the backends of attention that `choose` picks by what they are.
+
+    The first of a family stands for variants of users' own too: `sdpa*`.
+    """
+    picked = [one for one in BACKENDS.values() if one.work == "attention" and choose(one)]
+    return tuple(f"{one.name}*" if one.name == one.family else one.name for one in picked)
+
+
+def may_store(one: Backend) -> bool:
+    """Whether a backend chooses between kernels that store the scores and others, call by call."""
+    return one.chooses_kernel and one.pinned_kernel is None
+
+
+DENSE = names(lambda one: one.dense)
+STORING = names(lambda one: one.score_matrices > 0)
+# Plain `sdpa` is not among them: it shows by its kernel whether it stores the scores.
+FUSED = names(lambda one: one.dense and not one.score_matrices and not may_store(one))
+# Backends that never look at a hidden block of keys, and those that mask the whole of T x T.
+SKIPPING = names(lambda one: one.skips_hidden)
+MASKING = names(lambda one: one.dense and not one.skips_hidden)
 
 
 @dataclass(frozen=True)
@@ -212,6 +240,17 @@ class Claim:
     prediction: str
     scope: Scope
     rule: Callable[[Evidence, Claim], list[Verdict]] = field(repr=False)
+    # Titles of the report's sections in which it can be seen, beside its own lines.
+    shown_in: tuple[str, ...] = ()
+    # Whether it speaks of the verdicts of all others, so that it is judged after them.
+    on_verdicts: bool = False
+
+
+def place_of(claim: Claim) -> tuple[bool, str, int]:
+    """Order claims as they are judged: by letter and number; one on verdicts comes last."""
+    found = re.match(r"([A-Z])(\d*)", claim.id)
+    letter, digits = found.groups() if found else (claim.id, "")
+    return claim.on_verdicts, letter, int(digits or 0)
 
 
 def missing(evidence: Evidence, claim: Claim, *, verdicts: list[Verdict]) -> list[Verdict]:

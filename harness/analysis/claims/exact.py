@@ -1,14 +1,13 @@
-"""Exact: claims that hold or do not: by behaviours asked, and by cells that agree."""
+"""Exact: claims that hold or do not, by behaviours asked (A1 to A10, A13, B), and C14."""
 
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from harness.analysis.claims.evidence import (
-    INCONCLUSIVE,
+    NOT_MEASURED,
     NOTHING,
     REFUTED,
     SUPPORTED,
@@ -20,73 +19,11 @@ from harness.analysis.claims.evidence import (
     Verdict,
     no_series,
     not_measured,
-    series_of,
 )
-from harness.analysis.fits.ratio import Ratio
-from harness.analysis.fits.series import SeriesKey, is_ok
-from harness.records.record import CONFORMS, REFUSES, Finding, Record, Status
+from harness.records.record import CONFORMS, REFUSES, Finding
 
 if TYPE_CHECKING:
     import pandas as pd
-
-Choice = Callable[[Record], bool]
-
-
-def concord_rule(evidence: Evidence, claim: Claim, *, chosen: Choice) -> list[Verdict]:
-    """Make one verdict per backend and device on the cells that `chosen` picks."""
-    groups: defaultdict[tuple[str, str], list[Record]] = defaultdict(list)
-    for record in filter(chosen, evidence.records):
-        groups[record.backend, record.device].append(record)
-    return [
-        concord_verdict(claim.id, cells, backend=backend, device=device)
-        for (backend, device), cells in sorted(groups.items())
-    ]
-
-
-def concord_verdict(claim: str, cells: list[Record], *, backend: str, device: str) -> Verdict:
-    """Make the verdict of one backend; observed is its largest error over what is allowed."""
-    if not any(map(is_asked, cells)):
-        reason = f"{cells[0].status}: {cells[0].reason}"
-        return not_measured(claim, reason, backend=backend, device=device)
-    part = concord_part(cells)
-    where = no_series(backend=backend, device=device)
-    text = f"{backend}: {part.reason}"
-    observed = worst_share(cells)
-    return Verdict.on(claim, where, part=part, text=text, observed=observed, expected=1.0)
-
-
-def is_asked(record: Record) -> bool:
-    """Whether the backend took on the cell: an answer, a crash or an error, not a refusal."""
-    return is_ok(record) or record.failed
-
-
-def concord_part(cells: Sequence[Record]) -> Part:
-    """Judge that all cells agree: one that does not refutes, one that failed leaves it open."""
-    wrong = [cell for cell in cells if cell.status == Status.DISAGREES]
-    if wrong:
-        text = f"{len(wrong)} of {len(cells)} cells disagree, {wrong[0].cell}: {wrong[0].reason}"
-        return Part(REFUTED, text)
-    failed = [cell for cell in cells if cell.failed]
-    if failed:
-        text = f"{len(failed)} of {len(cells)} cells gave no answer, {failed[0].cell}"
-        return Part(INCONCLUSIVE, f"{text}: {failed[0].status}: {failed[0].reason}")
-    agreed = sum(map(is_ok, cells))
-    refused = len(cells) - agreed
-    others = f", {refused} refused" if refused else ""
-    share = worst_share(cells)[0]
-    error = "" if share is None else f", error at most {share:.2g} of what is allowed"
-    cells_agree = "1 cell agrees" if agreed == 1 else f"{agreed} cells agree"
-    return Part(SUPPORTED, f"{cells_agree}{others}{error}")
-
-
-def worst_share(cells: Sequence[Record]) -> Estimate:
-    """Return the largest error over its tolerance; it is exact, so its interval is a point."""
-    shares = [
-        cell.error_max / cell.tolerance
-        for cell in cells
-        if cell.error_max is not None and cell.tolerance
-    ]
-    return (max(shares),) * 3 if shares else NOTHING
 
 
 # `1.002 [0.997, 1.007]`: a figure with its interval inside the text of what was observed.
@@ -174,6 +111,30 @@ def read_findings(table: pd.DataFrame | None) -> tuple[Finding, ...]:
     )
 
 
+def device_rule(evidence: Evidence, claim: Claim) -> list[Verdict]:
+    """Judge C14: every cell and every verdict reached before names the one device it is of."""
+    if not evidence.records:
+        return []
+    part = names_part(evidence)
+    names = ", ".join(sorted({cell.device for cell in evidence.records if cell.device}))
+    run = f"run {evidence.facts['run']}" if evidence.facts.get("run") else ""
+    notes = ("a ratio of times on two devices is refused", run)
+    where = no_series(device=names or None)
+    return [Verdict.on(claim.id, where, part=part.noting(*notes), text=part.reason)]
+
+
+def names_part(evidence: Evidence) -> Part:
+    """Count the cells and the verdicts that name no device."""
+    measured = [each for each in evidence.verdicts if each.verdict != NOT_MEASURED]
+    nameless = [cell.cell for cell in evidence.records if not cell.device]
+    nameless += [each.claim for each in measured if not each.series["device"]]
+    if nameless:
+        text = f"{len(nameless)} cells or verdicts name no device, {nameless[0]} first"
+        return Part(REFUTED, text)
+    text = f"{len(evidence.records)} cells and {len(measured)} verdicts each name one device"
+    return Part(SUPPORTED, text)
+
+
 def _claim(id: str, sentence: str, prediction: str) -> Claim:
     return Claim(
         id=id,
@@ -183,10 +144,11 @@ def _claim(id: str, sentence: str, prediction: str) -> Claim:
         prediction=prediction,
         scope=Scope(()),
         rule=exact_rule,
+        shown_in=("Behaviour",),
     )
 
 
-EXACT: tuple[Claim, ...] = (
+CLAIMS: tuple[Claim, ...] = (
     _claim("A1", "one matrix product = row by row = the library's attention", "17/3, equal rows"),
     _claim("A2", "the weights of one query sum to 1", "1/6, 2/6, 3/6"),
     _claim("A3", "a mask acts before softmax, not after", "1/3, 2/3, 0 and not 1/6, 2/6, 0"),
@@ -213,53 +175,22 @@ EXACT: tuple[Claim, ...] = (
     ),
     _claim("A9", "shapes are (B, H, T, D), and d_v may differ from d_k", "shapes and values"),
     _claim("A10", "multi-head = concatenation of heads times W^O", "nn.MultiheadAttention"),
-)
-CROSS: tuple[Claim, ...] = (
     _claim("A13", "cross-attention: queries and keys of two sequences, Tq != Tk", "the oracle"),
-)
-NUMERICAL: tuple[Claim, ...] = (
     _claim("B1", "Var(q·k) = d_k, and 1 after division by sqrt(d_k)", "slope 1; 0 after scaling"),
     _claim(
         "B2",
         "large scores concentrate softmax and shrink its gradient",
         "without scaling weight -> 1, gradient -> 0; with it flat",
     ),
+    Claim(
+        id="C14",
+        sentence="agreement on a CPU says nothing about speed on a GPU",
+        quantity="device names",
+        series="row of the table",
+        prediction="every table and verdict names its device; none compares two",
+        scope=Scope(()),
+        rule=device_rule,
+        shown_in=("Settings",),
+        on_verdicts=True,
+    ),
 )
-
-
-ALIBI, PLAIN = "alibi", "causal"
-
-
-def alibi_rule(evidence: Evidence, claim: Claim) -> list[Verdict]:
-    """Make one verdict per series on its cells under the bias."""
-    groups: defaultdict[tuple[str, ...], list[Record]] = defaultdict(list)
-    for record in evidence.records:
-        if claim.scope.covers(record) and is_asked(record):
-            where = (record.backend, record.device, record.dtype, record.phase)
-            groups[where].append(record)
-    return [alibi_verdict(evidence, claim.id, groups[where]) for where in sorted(groups)]
-
-
-def alibi_verdict(evidence: Evidence, claim: str, cells: list[Record]) -> Verdict:
-    """Make the verdict of one series; observed is the ratio to plain causal at the largest T."""
-    part, ratios = concord_part(cells), over_plain(evidence, cells)
-    cost = "no causal cell of the same shape to compare with"
-    if ratios:
-        cost = f"time over plain causal {ratios[-1]} at T={ratios[-1].length}"
-    last = ratios[-1] if ratios else None
-    right = f"{cells[0].backend} agrees under ALiBi, {cost}"
-    return Verdict.on(
-        claim,
-        series_of(cells[0]),
-        part=part.noting(cost),
-        text=right if part.verdict == SUPPORTED else f"{cells[0].backend}: {part.reason}",
-        observed=(last.value, last.low, last.high) if last else NOTHING,
-    )
-
-
-def over_plain(evidence: Evidence, cells: list[Record]) -> list[Ratio]:
-    """Return the ratios to the causal cells of the same shapes, by length."""
-    found = []
-    for key in dict.fromkeys(map(SeriesKey.of, cells)):
-        found += evidence.ratios(key, key.with_(mask=PLAIN))
-    return sorted(found, key=lambda ratio: ratio.length)

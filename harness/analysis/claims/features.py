@@ -9,6 +9,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from harness.analysis.claims.evidence import (
+    ANY_MASK,
+    DENSE,
     INCONCLUSIVE,
     NOTHING,
     REFUTED,
@@ -16,12 +18,14 @@ from harness.analysis.claims.evidence import (
     Claim,
     Evidence,
     Part,
+    Scope,
     Verdict,
     not_measured,
     series_of,
 )
 from harness.analysis.claims.growth import TOLERANCE
 from harness.analysis.claims.memory import MEASURED_BY, stores
+from harness.analysis.claims.rowwise import ROWS
 from harness.analysis.fits.line import RANGE_LEAST, VALUES_LEAST, LineFit, fit_line
 from harness.analysis.fits.series import SeriesKey, is_ok, is_square
 from harness.analysis.fits.time_fit import RMS_USELESS
@@ -212,3 +216,27 @@ def judge_proportion(points: list[Point]) -> tuple[Part, float]:
     if abs(exponent - 1) > TOLERANCE:
         return Part(REFUTED, f"exponent {exponent:.2f}; {text}"), exponent
     return Part(SUPPORTED if worst <= WORST else INCONCLUSIVE, text), exponent
+
+
+CLAIMS: tuple[Claim, ...] = (
+    Claim(
+        id="C2",
+        sentence="the scores cost T²·d_k, the weighted sum T²·d_v",
+        quantity="time",
+        series="sweep of at least 5 values of d_k or d_v at one T",
+        prediction="time = a + b·d for each dim, more than half of it linear at the largest",
+        scope=Scope((*DENSE, ROWS), ANY_MASK),
+        rule=features_rule,
+        shown_in=("Heads and batch",),
+    ),
+    Claim(
+        id="C5",
+        sentence="score memory is proportional to B and to H",
+        quantity="peak memory",
+        series="sweep of at least 3 values of B and of H",
+        prediction="exponent 1",
+        scope=Scope(("naive",), ANY_MASK),
+        rule=proportion_rule,
+        shown_in=("Heads and batch",),
+    ),
+)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
 
+from harness.analysis.claims.agreement import agreement_rule
 from harness.analysis.claims.evidence import (
     INCONCLUSIVE,
     NOTHING,
@@ -22,12 +23,10 @@ from harness.analysis.claims.evidence import (
     series_of,
     span,
 )
-from harness.analysis.claims.exact import concord_rule
 from harness.analysis.claims.growth import time_part, time_verdict
-from harness.analysis.claims.rowwise import race_verdict, recurrence_rule
+from harness.analysis.claims.rowwise import above_one_verdict
 from harness.analysis.fits.ratio import Ratio
 from harness.analysis.fits.series import SeriesFit, SeriesKey
-from harness.cases.costs import GATES
 from harness.cases.masks import MASK_CODES
 from harness.records.record import Record
 
@@ -94,7 +93,7 @@ def decode_rule(evidence: Evidence, claim: Claim) -> list[Verdict]:
         part = judge_above_one(ratios, f"{key.backend} over {WHOLE}")
         text = f"{key.backend} takes {span(ratios)} of {WHOLE}" if ratios else part.reason
         where = series_of(key)
-        verdicts.append(race_verdict(claim.id, where, part=part, text=text, ratios=ratios))
+        verdicts.append(above_one_verdict(claim.id, where, part=part, text=text, ratios=ratios))
     return verdicts
 
 
@@ -203,7 +202,8 @@ def crossing(lengths: Sequence[int], shares: Sequence[float]) -> float | None:
     return found
 
 
-WORK_ANSWERS: tuple[Claim, ...] = (
+SECTION = "Layers, recurrence, generation"
+CLAIMS: tuple[Claim, ...] = (
     Claim(
         id="A11",
         sentence="teacher forcing: one causal pass gives every position's logits",
@@ -211,7 +211,8 @@ WORK_ANSWERS: tuple[Claim, ...] = (
         series="cell of one-pass or prefix-passes",
         prediction="equal to T separate passes over the prefixes, in float64",
         scope=Scope((WHOLE, PREFIXES), ("causal",)),
-        rule=partial(concord_rule, chosen=is_taught),
+        rule=partial(agreement_rule, chosen=is_taught),
+        shown_in=(SECTION,),
     ),
     Claim(
         id="A12",
@@ -220,21 +221,9 @@ WORK_ANSWERS: tuple[Claim, ...] = (
         series="cell of cached-steps or step-cached",
         prediction="same logits, and same greedy tokens: cached-steps feeds on its own",
         scope=Scope((DECODED, "step-cached"), ("causal",)),
-        rule=partial(concord_rule, chosen=is_cached),
+        rule=partial(agreement_rule, chosen=is_cached),
+        shown_in=(SECTION,),
     ),
-)
-RECURRENCE_COST: tuple[Claim, ...] = (
-    Claim(
-        id="C8",
-        sentence="an RNN waits for its previous state; attention does not",
-        quantity="time",
-        series="sweep of at least 4 values of T",
-        prediction="T steps: exponent 1; at the smallest T longer than an attention layer",
-        scope=Scope(tuple(GATES), ("causal",)),
-        rule=recurrence_rule,
-    ),
-)
-WORK_COSTS: tuple[Claim, ...] = (
     Claim(
         id="C10",
         sentence="training handles all positions at once",
@@ -243,6 +232,7 @@ WORK_COSTS: tuple[Claim, ...] = (
         prediction="a pass per prefix over one pass: the ratio grows with T",
         scope=Scope((PREFIXES,), ("causal",), ("forward", "forward_backward")),
         rule=growing_rule,
+        shown_in=(SECTION,),
     ),
     Claim(
         id="C11",
@@ -252,6 +242,7 @@ WORK_COSTS: tuple[Claim, ...] = (
         prediction="decoding takes longer at every T",
         scope=Scope((DECODED,), ("causal",)),
         rule=decode_rule,
+        shown_in=(SECTION,),
     ),
     Claim(
         id="C12",
@@ -261,6 +252,7 @@ WORK_COSTS: tuple[Claim, ...] = (
         prediction="time of one step: exponent 1 with a cache, 2 without",
         scope=Scope(tuple(STEP_EXPONENTS), ("causal",)),
         rule=step_rule,
+        shown_in=(SECTION,),
     ),
     Claim(
         id="C13",
@@ -270,5 +262,6 @@ WORK_COSTS: tuple[Claim, ...] = (
         prediction="projections: exponent 1; their share of the layer falls with T",
         scope=Scope(LAYERS, tuple(MASK_CODES)),
         rule=projections_rule,
+        shown_in=(SECTION,),
     ),
 )

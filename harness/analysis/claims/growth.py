@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from harness.analysis.claims.evidence import (
+    DENSE,
     INCONCLUSIVE,
+    MASKING,
     REFUTED,
+    SKIPPING,
+    T_SWEEP,
     Claim,
     Evidence,
     Part,
+    Scope,
     Verdict,
     series_of,
 )
@@ -118,9 +125,6 @@ def _unjudged_memory(fit: MemoryFit, axis: str) -> str:
     return f"misfit: no law a + b{axis} + c{axis}² comes within 1 % of every point over {seen}"
 
 
-DENSE = ("naive", "tiled", "sdpa*", "xformers*", "flash-attn*", "flex*")
-
-
 def time_rule(evidence: Evidence, claim: Claim, *, expected: float) -> list[Verdict]:
     """Judge the exponent of time on every sweep in the claim's scope."""
     return [
@@ -180,11 +184,6 @@ def extent(fit: TimeFit | MemoryFit) -> str:
     return f"[{min(fit.lengths)}, {max(fit.lengths)}]"
 
 
-# Backends that never look at a hidden block of keys, and those that mask the whole of T x T.
-SKIPPING = ("rowwise", "tiled", "xformers*", "flash-attn*", "flex*")
-MASKING = ("naive", "sdpa*")
-
-
 def window_rule(
     evidence: Evidence, claim: Claim, *, expected: float, other: float
 ) -> list[Verdict]:
@@ -212,3 +211,38 @@ def window_verdict(
         observed=(fit.exponent, fit.low, fit.high),
         expected=expected,
     )
+
+
+WINDOW_SWEEP = "sliding-window sweep of at least 4 values of T"
+CLAIMS: tuple[Claim, ...] = (
+    Claim(
+        id="C1",
+        sentence="dense attention's time grows as T², fused or not",
+        quantity="time",
+        series=T_SWEEP,
+        prediction="exponent 2",
+        scope=Scope(DENSE),
+        rule=partial(time_rule, expected=2.0),
+        shown_in=("Time", "Throughput"),
+    ),
+    Claim(
+        id="D-window",
+        sentence="a sliding window makes time linear where hidden keys are skipped",
+        quantity="time",
+        series=WINDOW_SWEEP,
+        prediction="exponent 1, so that 2 is refuted",
+        scope=Scope(SKIPPING, ("sliding-window",)),
+        rule=partial(window_rule, expected=1.0, other=2.0),
+        shown_in=("Time",),
+    ),
+    Claim(
+        id="D-window-mask",
+        sentence="a sliding window laid over T×T as a mask saves nothing: time stays T²",
+        quantity="time",
+        series=WINDOW_SWEEP,
+        prediction="exponent 2, so that 1 is refuted",
+        scope=Scope(MASKING, ("sliding-window",)),
+        rule=partial(window_rule, expected=2.0, other=1.0),
+        shown_in=("Time",),
+    ),
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
+from harness.analysis.claims.agreement import agreement_part, is_asked
 from harness.analysis.claims.evidence import (
     INCONCLUSIVE,
     NOTHING,
@@ -12,11 +13,11 @@ from harness.analysis.claims.evidence import (
     Claim,
     Evidence,
     Part,
+    Scope,
     Verdict,
     combine,
     series_of,
 )
-from harness.analysis.claims.exact import concord_part, is_asked
 from harness.analysis.fits.ratio import Ratio, time_ratio
 from harness.analysis.fits.series import SeriesKey, is_ok
 from harness.cases.shape import ITEM_SIZES
@@ -76,7 +77,7 @@ def bytes_verdict(claim: str, sweep: Sweep) -> Verdict:
     """Make the verdict of one sweep; observed is the saved share of the bytes to be saved."""
     cells = list(sweep.values())
     saved = saved_share(cells[0], cells[-1])
-    part = combine([concord_part(cells), saved_part(saved, cells)])
+    part = combine([agreement_part(cells), saved_part(saved, cells)])
     return Verdict.on(
         claim,
         series_of(cells[0]),
@@ -150,3 +151,27 @@ def shape(sweep: Sweep) -> str:
     values = ", ".join(map(str, sweep))
     fixed = f"B={cell.batch} H={cell.heads} D={cell.dim_key} T={cell.length_query}"
     return f"heads_kv in {{{values}}}, {fixed}"
+
+
+CLAIMS: tuple[Claim, ...] = (
+    Claim(
+        id="D-gqa",
+        sentence="fewer key and value heads take fewer bytes and leave the answer right",
+        quantity="input bytes, peak memory and agreement",
+        series="sweep of at least 3 values of heads_kv",
+        prediction="inputs + peak shrink by what K and V shrink by",
+        scope=Scope(()),
+        rule=bytes_rule,
+        shown_in=("Heads and batch",),
+    ),
+    Claim(
+        id="D-gqa-time",
+        sentence="fewer key and value heads make a forward call faster",
+        quantity="time",
+        series="sweep of at least 3 values of heads_kv",
+        prediction="time above 1x that of fewer heads; little, as the arithmetic is the same",
+        scope=Scope(()),
+        rule=fewer_heads_rule,
+        shown_in=("Heads and batch",),
+    ),
+)

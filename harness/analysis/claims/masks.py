@@ -5,25 +5,30 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 
+from harness.analysis.claims.agreement import agreement_part, is_asked
 from harness.analysis.claims.evidence import (
+    DENSE,
+    DENSE_MASKS,
     INCONCLUSIVE,
     NOTHING,
     REFUTED,
     SUPPORTED,
+    T_SWEEP,
     Claim,
     Evidence,
     Part,
+    Scope,
     Verdict,
     combine,
     judge_above_one,
     series_of,
 )
-from harness.analysis.claims.exact import concord_part, is_asked
 from harness.analysis.claims.growth import shape_text, time_part
 from harness.analysis.claims.rowwise import ROWS
 from harness.analysis.fits.ratio import Ratio
 from harness.analysis.fits.series import LengthSeries, SeriesFit, SeriesKey, time_fit
 from harness.analysis.fits.time_fit import TimeFit
+from harness.attention.backend import BACKENDS
 from harness.cases.masks import MASKS
 from harness.records.record import Record
 
@@ -145,7 +150,8 @@ def difference(first: TimeFit, second: TimeFit) -> Difference | None:
     )
 
 
-PACKED, PADDED = "packed-sdpa", ("sdpa", "sdpa-flash", "sdpa-math", "naive")
+PACKED = "packed-sdpa"
+ONE_PRODUCT = "naive"
 
 
 def varlen_rule(evidence: Evidence, claim: Claim) -> list[Verdict]:
@@ -164,7 +170,11 @@ def varlen_rule(evidence: Evidence, claim: Claim) -> list[Verdict]:
 
 def over_packed(evidence: Evidence, key: SeriesKey) -> dict[str, Ratio]:
     """Return the time of each padded backend over the packed call's, at the largest T of both."""
-    padded = {name: key.with_(backend=name, work="attention") for name in PADDED}
+    names = sorted(
+        (one.name for one in BACKENDS.values() if one.dense and not one.skips_hidden),
+        key=lambda name: (name == ONE_PRODUCT, name),
+    )
+    padded = {name: key.with_(backend=name, work="attention") for name in names}
     found = {name: evidence.ratios(other, key) for name, other in padded.items()}
     return {name: ratios[-1] for name, ratios in found.items() if ratios}
 
@@ -173,7 +183,7 @@ def varlen_verdict(
     claim: str, key: SeriesKey, *, cells: list[Record], ratios: dict[str, Ratio]
 ) -> Verdict:
     """Make the verdict; observed is the ratio of the fastest padded call."""
-    part, cell = concord_part(cells), max(cells, key=lambda cell: cell.length_query)
+    part, cell = agreement_part(cells), max(cells, key=lambda cell: cell.length_query)
     text, observed = part.reason, NOTHING
     if ratios:
         name, least = min(ratios.items(), key=lambda item: item[1].value)
@@ -205,3 +215,28 @@ def saving(cell: Record) -> float:
         / (1 if MASKS[cell.mask].causal is None else 2)
     )
     return pairs * 2 * (cell.dim_key + cell.dim_value) / (cell.flops or 1)
+
+
+MASKED = tuple(name for name in DENSE_MASKS if name != "full" and not MASKS[name].biased)
+CLAIMS: tuple[Claim, ...] = (
+    Claim(
+        id="C9",
+        sentence="a causal or padding mask does not take the parallelism away",
+        quantity="time",
+        series="masked " + T_SWEEP,
+        prediction="exponent unchanged, masked together faster than masked row by row",
+        scope=Scope(DENSE, MASKED),
+        rule=masked_rule,
+        shown_in=("Masks", "Time"),
+    ),
+    Claim(
+        id="D-varlen",
+        sentence="packing sequences without their padding takes less time than padding them",
+        quantity="agreement and time",
+        series="cell timed both padded and packed",
+        prediction="real tokens agree; padded time over packed above 1",
+        scope=Scope((PACKED,)),
+        rule=varlen_rule,
+        shown_in=("Masks",),
+    ),
+)

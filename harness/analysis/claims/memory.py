@@ -8,9 +8,13 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from harness.analysis.claims.evidence import (
+    ANY_MASK,
+    FUSED,
     INCONCLUSIVE,
     REFUTED,
+    STORING,
     SUPPORTED,
+    T_SWEEP,
     Claim,
     Evidence,
     Part,
@@ -35,10 +39,6 @@ from harness.records.record import Record
 if TYPE_CHECKING:
     import pandas as pd
 
-STORING = ("naive", "sdpa-math")
-FUSED = (
-    "tiled", "sdpa-flash", "sdpa-efficient", "sdpa-cudnn", "xformers*", "flash-attn*", "flex*",
-)  # fmt: skip
 # What plain `sdpa` was seen to run when it chose a kernel that stores no scores.
 FUSED_KERNEL = re.compile("flash|efficient|cudnn|fmha", re.IGNORECASE)
 # How far from a whole number of score matrices the smaller buffers of a call may take the T² term.
@@ -215,3 +215,27 @@ def measured_row(record: Record) -> dict[str, Any]:
         "matrices": record.peak_bytes / row["predicted_bytes"],
     }
     return row | found | {name: getattr(record, name) for name in names}
+
+
+CLAIMS: tuple[Claim, ...] = (
+    Claim(
+        id="C3",
+        sentence="storing the score matrix costs T² memory",
+        quantity="peak memory",
+        series=T_SWEEP,
+        prediction="exponent 2, explained as a number of score matrices",
+        scope=Scope(STORING, ANY_MASK),
+        rule=storing_rule,
+        shown_in=("Peak memory", "Score matrices: predicted and measured"),
+    ),
+    Claim(
+        id="C4",
+        sentence="a fused kernel computes the same dense attention without storing T×T",
+        quantity="peak memory and time",
+        series=T_SWEEP,
+        prediction="no T² term in the peak, while the time has exponent 2",
+        scope=Scope(FUSED),
+        rule=fused_rule,
+        shown_in=("Peak memory", "Time"),
+    ),
+)

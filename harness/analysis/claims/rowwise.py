@@ -9,9 +9,11 @@ from harness.analysis.claims.evidence import (
     INCONCLUSIVE,
     NOTHING,
     SUPPORTED,
+    T_SWEEP,
     Claim,
     Evidence,
     Part,
+    Scope,
     Series,
     Verdict,
     combine,
@@ -23,6 +25,7 @@ from harness.analysis.claims.memory import linear_part
 from harness.analysis.fits.ratio import Ratio
 from harness.analysis.fits.series import SeriesFit, SeriesKey
 from harness.analysis.fits.time_fit import TimeFit
+from harness.cases.costs import GATES
 
 ROWS, TOGETHER = "rowwise", "naive"
 
@@ -56,10 +59,12 @@ def rowwise_verdict(evidence: Evidence, claim: str, *, fit: SeriesFit) -> Verdic
         lengths = f"[{ratios[0].length}, {ratios[-1].length}]"
         text = f"{ROWS} takes {low:.3g}x to {high:.3g}x {TOGETHER}'s time over T in {lengths}"
     noted = part.noting(shape_text(fit.series))
-    return race_verdict(claim, series_of(fit.series.key), part=noted, text=text, ratios=ratios)
+    return above_one_verdict(
+        claim, series_of(fit.series.key), part=noted, text=text, ratios=ratios
+    )
 
 
-def race_verdict(
+def above_one_verdict(
     claim: str, where: Series, *, part: Part, text: str, ratios: list[Ratio]
 ) -> Verdict:
     """Make the verdict of ratios that should lie above 1; observed is the lowest."""
@@ -92,7 +97,7 @@ def positions_verdict(claim: str, key: SeriesKey, *, heads: int, ratios: list[Ra
     if ratios:
         least = min(ratios, key=lambda ratio: ratio.low)
         text = f"row by row takes {least} together's time or more, H={heads}"
-    return race_verdict(claim, series_of(key), part=part, text=text, ratios=ratios)
+    return above_one_verdict(claim, series_of(key), part=part, text=text, ratios=ratios)
 
 
 BESIDE = "layer-sdpa"
@@ -130,3 +135,37 @@ def recurrence_verdict(
         observed=(fit.exponent, fit.low, fit.high),
         expected=1.0,
     )
+
+
+CLAIMS: tuple[Claim, ...] = (
+    Claim(
+        id="C6",
+        sentence="row by row needs no T×T either, but gives up the one big product",
+        quantity="peak memory and time",
+        series=T_SWEEP,
+        prediction="memory exponent 1, longer than together at every T",
+        scope=Scope((ROWS,)),
+        rule=rowwise_rule,
+        shown_in=("Peak memory", "Speed-up over the baseline"),
+    ),
+    Claim(
+        id="C7",
+        sentence="the positions of one layer are computed together",
+        quantity="time",
+        series="cell measured both together and row by row",
+        prediction="speed-up above 1 for every number of heads, one included",
+        scope=Scope((ROWS,)),
+        rule=positions_rule,
+        shown_in=("Speed-up over the baseline",),
+    ),
+    Claim(
+        id="C8",
+        sentence="an RNN waits for its previous state; attention does not",
+        quantity="time",
+        series="sweep of at least 4 values of T",
+        prediction="T steps: exponent 1; at the smallest T longer than an attention layer",
+        scope=Scope(tuple(GATES), ("causal",)),
+        rule=recurrence_rule,
+        shown_in=("Layers, recurrence, generation",),
+    ),
+)

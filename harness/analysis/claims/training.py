@@ -7,10 +7,13 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from harness.analysis.claims.evidence import (
+    DENSE,
     DENSE_MASKS,
+    FUSED,
     INCONCLUSIVE,
     NOTHING,
     REFUTED,
+    STORING,
     SUPPORTED,
     Claim,
     Evidence,
@@ -19,11 +22,9 @@ from harness.analysis.claims.evidence import (
     Verdict,
     series_of,
 )
-from harness.analysis.claims.growth import DENSE, extent, shape_text
+from harness.analysis.claims.growth import extent, shape_text
 from harness.analysis.claims.memory import (
-    FUSED,
     FUSED_KERNEL,
-    STORING,
     WHOLE,
     is_fused,
     linear_part,
@@ -108,24 +109,26 @@ def notes(backward: Record, forward: Record, ratio: Ratio) -> list[str]:
     return found
 
 
-def held_rule(evidence: Evidence, claim: Claim) -> list[Verdict]:
+def kept_bytes_rule(evidence: Evidence, claim: Claim) -> list[Verdict]:
     """Judge D-training-memory on every sweep over T with a backward."""
     found = []
-    for series in held_sweeps(evidence.records):
+    for series in kept_bytes_sweeps(evidence.records):
         named = any(fnmatchcase(series.key.backend, name) for name in STORING)
         fit = memory_fit(series)
         if fit and within(claim.scope, series.key) and (named or is_fused(series)):
-            found.append(held_verdict(claim.id, series, fit=fit, stores=named))
+            found.append(kept_bytes_verdict(claim.id, series, fit=fit, stores=named))
     return found
 
 
-def held_sweeps(records: Iterable[Record]) -> list[LengthSeries]:
+def kept_bytes_sweeps(records: Iterable[Record]) -> list[LengthSeries]:
     """Return the sweeps over T whose `peaks` are the bytes held instead."""
     kept = [record for record in records if record.held_bytes is not None]
     return sweeps(replace(record, peak_bytes=record.held_bytes) for record in kept)
 
 
-def held_verdict(claim: str, series: LengthSeries, *, fit: MemoryFit, stores: bool) -> Verdict:
+def kept_bytes_verdict(
+    claim: str, series: LengthSeries, *, fit: MemoryFit, stores: bool
+) -> Verdict:
     """Make the verdict of one sweep; observed is the score matrices held, exact to the byte."""
     count = None if fit.reason else matrices(series, fit)
     part = storing_part(fit, count) if stores else linear_part(series, fit)
@@ -133,7 +136,7 @@ def held_verdict(claim: str, series: LengthSeries, *, fit: MemoryFit, stores: bo
         claim,
         series_of(series.key),
         part=part.noting(law_note(fit), shape_text(series)),
-        text=f"{series.key.backend} {held_text(fit, count)}",
+        text=f"{series.key.backend} {kept_text(fit, count)}",
         observed=NOTHING if count is None else (count,) * 3,
         expected=1.0 if stores else 0.0,
     )
@@ -148,7 +151,7 @@ def storing_part(fit: MemoryFit, count: float | None) -> Part:
     return Part(SUPPORTED, f"the T² term is {count:.2f} score matrices: the weights are kept")
 
 
-def held_text(fit: MemoryFit, count: float | None) -> str:
+def kept_text(fit: MemoryFit, count: float | None) -> str:
     """Say how many score matrices are held over which lengths."""
     if count is None:
         return f"held bytes follow no law ({fit.reason}) over T in {extent(fit)}"
@@ -163,7 +166,7 @@ def law_note(fit: MemoryFit) -> str:
     return f"{fit.coefficients[1]:,.0f} bytes per position beside it"
 
 
-TRAINING: tuple[Claim, ...] = (
+CLAIMS: tuple[Claim, ...] = (
     Claim(
         id="D-backward",
         sentence="backward takes 2 to 2.5 times forward: four products, five if it recomputes",
@@ -172,6 +175,7 @@ TRAINING: tuple[Claim, ...] = (
         prediction="2 where the weights are kept, 2.5 where recomputed; in [1.5, 4]",
         scope=Scope(DENSE, phases=("backward",)),
         rule=backward_rule,
+        shown_in=("Training",),
     ),
     Claim(
         id="D-training-memory",
@@ -180,6 +184,7 @@ TRAINING: tuple[Claim, ...] = (
         series="sweep of at least 4 values of T with a backward",
         prediction="one score matrix held by who stores, no T² term in fused kernels",
         scope=Scope((*STORING, *FUSED), DENSE_MASKS, ("forward_backward",)),
-        rule=held_rule,
+        rule=kept_bytes_rule,
+        shown_in=("Training",),
     ),
 )

@@ -13,6 +13,11 @@ if TYPE_CHECKING:
     from harness.attention.inputs import Inputs
     from harness.cases.case import Case
 
+# A kind of mask that is not among these is refused, not guessed.
+KNOWN_MASKS = frozenset(
+    ["full", "causal", "causal-bottom-right", "padding", "causal-padding", "sliding-window"]
+) | {"alibi"}
+
 
 @backend
 class FlashAttn(Backend):
@@ -23,7 +28,9 @@ class FlashAttn(Backend):
     function: padded keys are cut out before the call.
     """
 
-    name = "flash-attn"
+    name = family = package = "flash-attn"
+    dense = skips_hidden = True
+    masks = KNOWN_MASKS
     recomputes = True
     module: ClassVar[str] = "flash_attn"
     dtypes: ClassVar[tuple[str, ...]] = ("float16", "bfloat16")
@@ -78,7 +85,7 @@ class FlashAttn(Backend):
 class FlashAttn3(FlashAttn):
     """FlashAttention 3, made for Hopper GPUs."""
 
-    name = "flash-attn-3"
+    name = package = "flash-attn-3"
     module = "flash_attn_interface"
     same_dims = False
 
@@ -87,7 +94,7 @@ class FlashAttn3(FlashAttn):
 class FlashAttn4(FlashAttn):
     """FlashAttention 4, written in CuTe DSL for Hopper and Blackwell GPUs."""
 
-    name = "flash-attn-4"
+    name = package = "flash-attn-4"
     module = "flash_attn.cute"
     same_dims = False
 

@@ -27,7 +27,8 @@ class Flex(Backend):
     reads past the key's end with dim_key 16 and 40, 56 or 104 keys: such a cell disagrees.
     """
 
-    name = "flex"
+    name = family = "flex"
+    dense = skips_hidden = True
     recomputes = True
     compiled = True
 

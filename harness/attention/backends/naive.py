@@ -24,6 +24,7 @@ class Naive(Backend):
     """
 
     name = "naive"
+    dense = True
     score_matrices = 2.0
     score_matrices_training = 3.0
     takes_mask = True
@@ -72,6 +73,7 @@ class Rowwise(Backend):
     """
 
     name = "rowwise"
+    skips_hidden = True
     score_matrices_training = 1.0
 
     def unsupported(self, case: Case) -> str | None:

@@ -81,7 +81,8 @@ def refusal(call: Call, error: Exception) -> str:
 class Sdpa(Backend):
     """Let torch choose the kernel; the record says which one ran."""
 
-    name = "sdpa"
+    name = family = "sdpa"
+    dense = chooses_kernel = True
     kernel: ClassVar[str | None] = None
     takes_mask = True
 

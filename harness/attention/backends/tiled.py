@@ -28,6 +28,7 @@ class Tiled(Backend):
     """
 
     name = "tiled"
+    dense = skips_hidden = True
 
     def unsupported(self, case: Case) -> str | None:
         """Refuse backward: it is not written, and autograd would keep every block."""

@@ -24,6 +24,11 @@ if TYPE_CHECKING:
 NO_ALIBI = "no bias per head is handed to xformers here"
 BIAS_ALIGNMENT = 8  # elements: the rows of a tensor bias must start on a multiple of it
 
+# A kind of mask that is not among these is refused, not guessed.
+KNOWN_MASKS = frozenset(
+    ["full", "causal", "causal-bottom-right", "padding", "causal-padding", "sliding-window"]
+) | {"alibi"}
+
 
 @backend
 class Xformers(Backend):
@@ -34,7 +39,9 @@ class Xformers(Backend):
     a call tells.
     """
 
-    name = "xformers"
+    name = family = package = "xformers"
+    dense = skips_hidden = True
+    masks = KNOWN_MASKS
     recomputes = True
     operator: ClassVar[str | None] = None
     # Takes keys padded per batch entry, packed as one sequence, and no tensor as a bias.

@@ -89,7 +89,7 @@ class Subject:
             return torch.autograd.grad(output, leaves, grad_output)
 
     def _require(self, inputs: Inputs) -> None:
-        reason = self.backend.unsupported(inputs.case)
+        reason = self.backend.refusal(inputs.case)
         if reason is None and inputs.explicit is not None and not self.backend.takes_mask:
             reason = "it takes the masks of a case only, no mask of one's own"
         if reason is not None:

@@ -1,20 +1,33 @@
-"""The sections of a report, one function each: view and gallery in, Markdown out."""
+"""The sections of a report: their titles in order, and the function that writes each.
 
-from harness.report.sections.axes import heads_section as heads_section
-from harness.report.sections.axes import masks_section as masks_section
-from harness.report.sections.axes import precision_section as precision_section
-from harness.report.sections.cost import memory_section as memory_section
-from harness.report.sections.cost import speedup_section as speedup_section
-from harness.report.sections.cost import throughput_section as throughput_section
-from harness.report.sections.cost import time_section as time_section
-from harness.report.sections.run import missing_section as missing_section
-from harness.report.sections.run import noise_section as noise_section
-from harness.report.sections.run import reading_section as reading_section
-from harness.report.sections.run import settings_section as settings_section
-from harness.report.sections.training import training_section as training_section
-from harness.report.sections.verdicts import agreement_section as agreement_section
-from harness.report.sections.verdicts import conformance_section as conformance_section
-from harness.report.sections.verdicts import evidence_section as evidence_section
-from harness.report.sections.verdicts import scores_section as scores_section
-from harness.report.sections.verdicts import verdicts_section as verdicts_section
-from harness.report.sections.works import works_section as works_section
+A section takes the view and the gallery of figures, and gives Markdown. One line here adds one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from harness.report.figures.canvas import Gallery
+from harness.report.sections import axes, cost, run, training, verdicts, works
+from harness.report.view import View
+
+SECTIONS: dict[str, Callable[[View, Gallery], str]] = {
+    "Verdicts": verdicts.verdicts_section,
+    "Agreement": verdicts.agreement_section,
+    "Behaviour": verdicts.conformance_section,
+    "Time": cost.time_section,
+    "Peak memory": cost.memory_section,
+    "Score matrices: predicted and measured": verdicts.scores_section,
+    "Throughput": cost.throughput_section,
+    "Speed-up over the baseline": cost.speedup_section,
+    "Training": training.training_section,
+    "Masks": axes.masks_section,
+    "Heads and batch": axes.heads_section,
+    "Precision": axes.precision_section,
+    "Layers, recurrence, generation": works.works_section,
+    "Evidence by claim": verdicts.evidence_section,
+    "What was not measured, and why": run.missing_section,
+    "Noise": run.noise_section,
+    "Settings": run.settings_section,
+    "How to read this, and how to rebuild it": run.reading_section,
+}

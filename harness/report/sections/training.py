@@ -90,12 +90,12 @@ def _ratio(backward: Record | None, forward: Record | None) -> str:
 
 def held_pivot(frame: pd.DataFrame, *, count: int = 7) -> pd.DataFrame:
     """Return the bytes held by backend and T, the score matrices in them, the law in bytes."""
-    from harness.analysis.claims.training import held_sweeps
+    from harness.analysis.claims.training import kept_bytes_sweeps
     from harness.analysis.fits.series import SeriesFit, memory_fit, read_records
     from harness.report.panels import Panel, index_fits, law_text, matrices_text
 
     table = pivot(frame, "held_bytes", units.size, count=count)
-    sweeps = held_sweeps(read_records(frame))
+    sweeps = kept_bytes_sweeps(read_records(frame))
     fits = index_fits(SeriesFit(each, None, memory_fit(each)) for each in sweeps)
     panel = Panel.of(next(frame.itertuples()))
     found = [fits.get((panel, name)) for name in table["backend"]]

@@ -17,8 +17,7 @@ from harness.report.words.markup import details, escape, markdown_table
 if TYPE_CHECKING:
     import pandas as pd
 
-    from harness.analysis.claims import Claim
-    from harness.analysis.claims.evidence import Verdict
+    from harness.analysis.claims.evidence import Claim, Verdict
 
 SHOWN_IN = "shown in"
 
@@ -34,7 +33,7 @@ def claims_table(claims: Sequence[Claim], verdicts: Sequence[Verdict]) -> pd.Dat
     rows = [
         (
             each.claim.id, each.claim.sentence, each.claim.prediction, each.tally(),
-            each.observed(), links(each.claim.id),
+            each.observed(), links(each.claim),
         )
         for each in entries(claims, verdicts)
     ]  # fmt: skip
@@ -159,7 +158,7 @@ def agreement_section(view: View, gallery: Gallery) -> str:
 
 def scores_section(view: View, gallery: Gallery) -> str:
     """Show the bytes of one score matrix as predicted, beside the measured peak."""
-    from harness.analysis.claims import predicted_scores
+    from harness.analysis.claims.memory import predicted_scores
 
     table = scores_table(predicted_scores(view.table))
     if not len(table):

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from harness.analysis.claims import predicted_scores
+from harness.analysis.claims.memory import predicted_scores
 from harness.records.record import Status
 from tests.support.sweep_tables import OCTAVES, no_matrix, sweep, table_of
 
