@@ -173,7 +173,7 @@ def drop_half_line(path: Path) -> None:
         os.truncate(path, whole)
 
 
-def write_tables(folder: Path, cells: list[tuple[Record, list[list[float]]]]) -> None:
+def write_tables(folder: Path, cells: list[Cell]) -> None:
     """Write cells.csv, cells.parquet and samples.parquet."""
     table = make_table(record for record, _ in cells)
     write_parquet(folder / TABLE, table)

@@ -90,7 +90,7 @@ def frame(comparison: Comparison, *, every: bool) -> pd.DataFrame:
             "old": lambda row: units.seconds(row.old_s),
             "new": lambda row: units.seconds(row.new_s),
             "new / old": lambda row: units.interval(row.ratio, row.low, row.high),
-            "beyond": lambda row: _beyond(row),
+            "beyond": _beyond,
             DETAIL: _detail,
         },
     )
