@@ -7,11 +7,11 @@ from typing import IO, TYPE_CHECKING
 
 from rich.console import Console
 
-from harness.records.store import load_run
+from harness.records.store import VERDICTS, load_run
 from harness.records.writer import write_json, write_text
 from harness.report import summary
 from harness.report.figures.canvas import Gallery
-from harness.report.sections import SECTIONS
+from harness.report.sections import SECTIONS, write_section
 from harness.report.sections.cost import join
 from harness.report.view import View, make_view
 from harness.report.words.markup import escape
@@ -19,8 +19,7 @@ from harness.report.words.markup import escape
 if TYPE_CHECKING:
     from harness.records.store import Run
 
-README, VERDICTS = "README.md", "verdicts.json"
-WIDTH = 100
+README = "README.md"
 
 
 def build_report(run: Run, reports: Path) -> Path:
@@ -48,8 +47,8 @@ def write_report(view: View, reports: Path) -> Path:
 def render(view: View, gallery: Gallery) -> str:
     """Return the report as Markdown; its figures are written on the way."""
     parts = [_title(view), _notice(view), _summary(view)]
-    for name, section in SECTIONS.items():
-        parts.append(join(f"## {name}", section(view, gallery)))
+    for title in SECTIONS:
+        parts.append(join(f"## {title}", write_section(title, view, gallery)))
     return join(*parts) + "\n"
 
 
@@ -82,7 +81,7 @@ def _summary(view: View) -> str:
 
 def report_and_summarise(folder: Path, reports: Path, file: IO[str]) -> None:
     """Read the run, write reports/<run>/ and verdicts.json, and print the summary."""
-    from harness.report.terminal import print_view
+    from harness.report.terminal import WIDTH, print_view
 
     view = make_view(load_run(folder))
     path = write_report(view, reports)
