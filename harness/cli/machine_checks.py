@@ -17,9 +17,9 @@ from harness.measure.cards import (
     MUST_COOL,
     Handle,
     Nvml,
+    ask,
     open_nvml,
     read_card,
-    tell,
     visible_cards,
 )
 from harness.measure.contention import core_seconds
@@ -260,7 +260,7 @@ def _card_processes(nvml: Nvml, card: Handle, index: int) -> Check:
     running = [
         process.pid
         for question in WHO_RUNS
-        for process in tell(nvml, question, card) or ()
+        for process in ask(nvml, question, card) or ()
         if process.pid != os.getpid()
     ]
     seen = f"processes {', '.join(map(str, sorted(set(running))))}" if running else "no process"

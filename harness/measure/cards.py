@@ -13,6 +13,24 @@ Nvml = Any
 Handle = Any
 # nvml.h: NVML_CLOCK_SM, NVML_CLOCK_MEM, NVML_TEMPERATURE_GPU.
 CLOCK_SM, CLOCK_MEMORY, CHIP_SENSOR = 1, 2, 0
+# Bits of nvmlDeviceGetCurrentClocksEventReasons (nvml.h, nvmlClocksEventReason*).
+REASONS = {
+    0x1: "idle",
+    0x2: "application_clocks",
+    0x4: "power_cap",
+    0x8: "hardware_slowdown",
+    0x10: "sync_boost",
+    0x20: "thermal_slowdown",
+    0x40: "hardware_thermal_slowdown",
+    0x80: "power_brake",
+    0x100: "display_clocks",
+}
+MUST_COOL = {
+    "hardware_slowdown",
+    "thermal_slowdown",
+    "hardware_thermal_slowdown",
+    "power_brake",
+}
 
 
 @lru_cache(maxsize=1)
@@ -37,7 +55,7 @@ def visible_cards(nvml: Nvml | None, environ: Mapping[str, str] = os.environ) ->
         return []
     wanted = environ.get("CUDA_VISIBLE_DEVICES")
     if wanted is None:
-        names = [str(index) for index in range(tell(nvml, "nvmlDeviceGetCount") or 0)]
+        names = [str(index) for index in range(ask(nvml, "nvmlDeviceGetCount") or 0)]
     else:
         names = [word.strip() for word in wanted.split(",")]
     found: list[Handle] = []
@@ -56,22 +74,22 @@ def gpu_count(nvml: Nvml | None = None, environ: Mapping[str, str] = os.environ)
 
 def card_facts(nvml: Nvml, card: Handle) -> dict[str, Any]:
     """Return name, driver, memory, power limit and highest clocks; None where it does not tell."""
-    memory = tell(nvml, "nvmlDeviceGetMemoryInfo", card)
-    power = tell(nvml, "nvmlDeviceGetPowerManagementLimit", card)
+    memory = ask(nvml, "nvmlDeviceGetMemoryInfo", card)
+    power = ask(nvml, "nvmlDeviceGetPowerManagementLimit", card)
     return {
-        "name": text(tell(nvml, "nvmlDeviceGetName", card)),
-        "driver": text(tell(nvml, "nvmlSystemGetDriverVersion")),
-        "uuid": text(tell(nvml, "nvmlDeviceGetUUID", card)),
+        "name": text(ask(nvml, "nvmlDeviceGetName", card)),
+        "driver": text(ask(nvml, "nvmlSystemGetDriverVersion")),
+        "uuid": text(ask(nvml, "nvmlDeviceGetUUID", card)),
         "memory_bytes": memory.total if memory else None,
         "power_limit_w": power / 1000 if power else None,
-        "clock_sm_max_mhz": tell(nvml, "nvmlDeviceGetMaxClockInfo", card, CLOCK_SM),
-        "clock_memory_max_mhz": tell(nvml, "nvmlDeviceGetMaxClockInfo", card, CLOCK_MEMORY),
-        "persistence": tell(nvml, "nvmlDeviceGetPersistenceMode", card),
-        "mig": bool((tell(nvml, "nvmlDeviceGetMigMode", card) or (0,))[0]),
+        "clock_sm_max_mhz": ask(nvml, "nvmlDeviceGetMaxClockInfo", card, CLOCK_SM),
+        "clock_memory_max_mhz": ask(nvml, "nvmlDeviceGetMaxClockInfo", card, CLOCK_MEMORY),
+        "persistence": ask(nvml, "nvmlDeviceGetPersistenceMode", card),
+        "mig": bool((ask(nvml, "nvmlDeviceGetMigMode", card) or (0,))[0]),
     }
 
 
-def tell(nvml: Nvml, question: str, *arguments: Any) -> Any:
+def ask(nvml: Nvml, question: str, *arguments: Any) -> Any:
     """Ask the library, or return None: versions and cards differ in what they tell."""
     try:
         return getattr(nvml, question)(*arguments)
@@ -87,42 +105,22 @@ def text(value: str | bytes | None) -> str | None:
 def _card(nvml: Nvml, name: str) -> Handle | None:
     """Return the card that one entry of CUDA_VISIBLE_DEVICES names, or None."""
     if name.isdigit():
-        return tell(nvml, "nvmlDeviceGetHandleByIndex", int(name))
+        return ask(nvml, "nvmlDeviceGetHandleByIndex", int(name))
     if name.startswith("MIG-"):
-        return tell(nvml, "nvmlDeviceGetHandleByUUID", name)
+        return ask(nvml, "nvmlDeviceGetHandleByUUID", name)
     if not name.startswith("GPU-"):
         return None
     # CUDA takes the first letters of a UUID where they name one card only.
     cards = [
-        tell(nvml, "nvmlDeviceGetHandleByIndex", index)
-        for index in range(tell(nvml, "nvmlDeviceGetCount") or 0)
+        ask(nvml, "nvmlDeviceGetHandleByIndex", index)
+        for index in range(ask(nvml, "nvmlDeviceGetCount") or 0)
     ]
     named = [
         card
         for card in cards
-        if (text(tell(nvml, "nvmlDeviceGetUUID", card)) or "").startswith(name)
+        if (text(ask(nvml, "nvmlDeviceGetUUID", card)) or "").startswith(name)
     ]
     return named[0] if len(named) == 1 else None
-
-
-# Bits of nvmlDeviceGetCurrentClocksEventReasons (nvml.h, nvmlClocksEventReason*).
-REASONS = {
-    0x1: "idle",
-    0x2: "application_clocks",
-    0x4: "power_cap",
-    0x8: "hardware_slowdown",
-    0x10: "sync_boost",
-    0x20: "thermal_slowdown",
-    0x40: "hardware_thermal_slowdown",
-    0x80: "power_brake",
-    0x100: "display_clocks",
-}
-MUST_COOL = {
-    "hardware_slowdown",
-    "thermal_slowdown",
-    "hardware_thermal_slowdown",
-    "power_brake",
-}
 
 
 @dataclass(frozen=True)
@@ -143,17 +141,17 @@ def read_card(index: int = 0, *, nvml: Nvml | None = None) -> Reading | None:
     if nvml is None or index >= len(cards):
         return None
     card = cards[index]
-    power = tell(nvml, "nvmlDeviceGetPowerUsage", card)
+    power = ask(nvml, "nvmlDeviceGetPowerUsage", card)
     return Reading(
-        clock_sm_mhz=tell(nvml, "nvmlDeviceGetClockInfo", card, CLOCK_SM),
-        clock_memory_mhz=tell(nvml, "nvmlDeviceGetClockInfo", card, CLOCK_MEMORY),
+        clock_sm_mhz=ask(nvml, "nvmlDeviceGetClockInfo", card, CLOCK_SM),
+        clock_memory_mhz=ask(nvml, "nvmlDeviceGetClockInfo", card, CLOCK_MEMORY),
         power_w=power / 1000 if power is not None else None,
-        temperature_c=tell(nvml, "nvmlDeviceGetTemperature", card, CHIP_SENSOR),
+        temperature_c=ask(nvml, "nvmlDeviceGetTemperature", card, CHIP_SENSOR),
         reasons=_reasons(nvml, card),
     )
 
 
-def flags(before: Reading | None, after: Reading | None) -> tuple[str, ...]:
+def card_flags(before: Reading | None, after: Reading | None) -> tuple[str, ...]:
     """Return `power_capped` if the card held its clocks down at its power limit, else nothing."""
     return ("power_capped",) if "power_cap" in _both(before, after) else ()
 
@@ -169,7 +167,7 @@ def _both(before: Reading | None, after: Reading | None) -> set[str]:
 
 def _reasons(nvml: Nvml, card: object) -> tuple[str, ...]:
     """Name the set bits; the question was called ThrottleReasons before driver 535."""
-    mask = tell(nvml, "nvmlDeviceGetCurrentClocksEventReasons", card)
+    mask = ask(nvml, "nvmlDeviceGetCurrentClocksEventReasons", card)
     if mask is None:
-        mask = tell(nvml, "nvmlDeviceGetCurrentClocksThrottleReasons", card) or 0
+        mask = ask(nvml, "nvmlDeviceGetCurrentClocksThrottleReasons", card) or 0
     return tuple(name for bit, name in REASONS.items() if mask & bit)

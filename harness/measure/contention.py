@@ -1,4 +1,4 @@
-"""Contention: what the rest of the machine did meanwhile, and the flags of a time."""
+"""Contention: signs that a time is not the call's own: busy neighbours, drift, scheduler ticks."""
 
 from __future__ import annotations
 
@@ -28,6 +28,13 @@ IDLE_CORES = 0.25
 # A lone process saw 2 to 18 a second here, one with a neighbour on every core 160.
 SWITCHES_PER_S = 50
 LEAST_SWITCHES = 5
+DRIFT = 0.03
+# A median's 95 % interval needs 6 samples (2 * 0.5**6 = 3 %), so a third needs as many.
+DRIFT_THIRD = 6
+# The scheduler's tick at CONFIG_HZ 250 and 1000; the first was seen with spinning threads.
+TICKS_S = (0.004, 0.001)
+TICK_WIDTH = 0.02
+TICK_CHANCE = 1e-4
 
 
 class Usage(NamedTuple):
@@ -92,8 +99,7 @@ def contended(before: Snapshot, after: Snapshot) -> bool:
     """Whether others took time from this process between two snapshots.
 
     Either the hypervisor stole over 5 % of the busy time, or others were busy while no core was
-    idle.
-    A neighbour on a core that this process leaves free is no contention.
+    idle. A neighbour on a core that this process leaves free is no contention.
     """
     wall = after.wall_s - before.wall_s
     if wall < SHORTEST_S:
@@ -105,15 +111,6 @@ def contended(before: Snapshot, after: Snapshot) -> bool:
     others: float = busy - (after.own.processor_s - before.own.processor_s) / wall
     squeezed = others > OTHERS_CORES and idle < IDLE_CORES
     return bool(steal > STEAL_SHARE * (busy + steal) or squeezed)
-
-
-DRIFT = 0.03
-# A median's 95 % interval needs 6 samples (2 * 0.5**6 = 3 %), so a third needs as many.
-DRIFT_THIRD = 6
-# The scheduler's tick at CONFIG_HZ 250 and 1000; the first was seen with spinning threads.
-TICKS_S = (0.004, 0.001)
-TICK_WIDTH = 0.02
-TICK_CHANCE = 1e-4
 
 
 def drifts(samples: Sequence[float]) -> bool:

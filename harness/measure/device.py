@@ -13,6 +13,9 @@ from torch.profiler import ProfilerActivity, profile
 
 # The host's pointers and a chip's may coincide, so an allocation is known by both.
 Address = tuple[str, int]
+HEAT_SIZE = 4096  # A bfloat16 product of this size loads every multiplier for 0.2 to 2 ms.
+# For a chip that does not tell: the largest L2 shipped by 2025 is 126 MB (B200).
+UNKNOWN_L2_BYTES = 128 * 2**20
 
 
 @dataclass(frozen=True)
@@ -146,26 +149,6 @@ class CpuDevice:
         """Return at once: the pool's malloc settings keep pages on purpose."""
 
 
-@lru_cache
-def device_for(name: str) -> CpuDevice | CudaDevice:
-    """Return the device called `cpu`, `cuda` or `cuda:N`; ValueError for another name.
-
-    The same object each time, so that there is one flush buffer. A CUDA device becomes the current
-    one; RuntimeError where CUDA cannot start.
-    """
-
-    if name == "cpu":
-        return CpuDevice()
-    if name.split(":")[0] == "cuda":
-        return CudaDevice(name)
-    raise ValueError(f"unknown device {name!r}; valid: cpu, cuda, cuda:N")
-
-
-HEAT_SIZE = 4096  # A bfloat16 product of this size loads every multiplier for 0.2 to 2 ms.
-# For a chip that does not tell: the largest L2 shipped by 2025 is 126 MB (B200).
-UNKNOWN_L2_BYTES = 128 * 2**20
-
-
 class CudaDevice:
     """One CUDA device, made the current one. RuntimeError where CUDA cannot start.
 
@@ -250,3 +233,17 @@ class CudaDevice:
     def reset_peak(self) -> None:
         """Start the peaks again."""
         torch.cuda.reset_peak_memory_stats()
+
+
+@lru_cache
+def device_for(name: str) -> CpuDevice | CudaDevice:
+    """Return the device called `cpu`, `cuda` or `cuda:N`; ValueError for another name.
+
+    The same object each time, so that there is one flush buffer. A CUDA device becomes the current
+    one; RuntimeError where CUDA cannot start.
+    """
+    if name == "cpu":
+        return CpuDevice()
+    if name.split(":")[0] == "cuda":
+        return CudaDevice(name)
+    raise ValueError(f"unknown device {name!r}; valid: cpu, cuda, cuda:N")

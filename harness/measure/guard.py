@@ -17,7 +17,26 @@ from harness.measure.clock import Call
 from harness.measure.device import Device
 from harness.measure.outcome import Misconduct
 
+WORDS = {
+    "threads": "the number of threads",
+    "dtype": "the default dtype",
+    "gradients": "the grad mode",
+    "precision": "the precision of float32 products",
+    "deterministic": "the use of deterministic algorithms",
+    "device": "the default device",
+    "random": "the state of the random generator",
+}
 TASKS = Path("/proc/self/task")
+# What Python and torch keep for themselves between two looks stays below this (measured: 0 to
+# 200 kB over a visit of 12 backends).
+SUSPICIOUS_BYTES = 2**20
+# Of one call; two calls in a row must both keep so much.
+LEAK_BYTES = 1024
+CALLS = 2
+MALLINFO_FIELDS = (
+    *("arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks"),
+    *("fordblks", "keepcost"),
+)
 
 
 class Switches(NamedTuple):
@@ -35,17 +54,6 @@ class Settings(NamedTuple):
     deterministic: bool
     device: torch.device
     random: bytes
-
-
-WORDS = {
-    "threads": "the number of threads",
-    "dtype": "the default dtype",
-    "gradients": "the grad mode",
-    "precision": "the precision of float32 products",
-    "deterministic": "the use of deterministic algorithms",
-    "device": "the default device",
-    "random": "the state of the random generator",
-}
 
 
 def read_switches() -> Switches:
@@ -157,11 +165,11 @@ class Guard:
     def _changed(self, before: Any, after: Any) -> None:
         put_back(self.switches, self.settings)
         pairs = zip(before._fields, before, after, strict=True)
-        told = [_told(name, old, new) for name, old, new in pairs if old != new]
-        raise Misconduct(f"it changes torch's global state: {', '.join(told)}")
+        changes = [_change(name, old, new) for name, old, new in pairs if old != new]
+        raise Misconduct(f"it changes torch's global state: {', '.join(changes)}")
 
 
-def _told(name: str, old: Any, new: Any) -> str:
+def _change(name: str, old: Any, new: Any) -> str:
     if isinstance(old, bytes):
         return WORDS[name]
     return f"{WORDS[name]} from {old} to {new}"
@@ -173,18 +181,6 @@ def system_threads() -> int:
         return len(os.listdir(TASKS))
     except OSError:
         return 0
-
-
-# What Python and torch keep for themselves between two looks stays below this (measured: 0 to
-# 200 kB over a visit of 12 backends).
-SUSPICIOUS_BYTES = 2**20
-# Of one call; two calls in a row must both keep so much.
-LEAK_BYTES = 1024
-CALLS = 2
-MALLINFO_FIELDS = (
-    *("arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks"),
-    *("fordblks", "keepcost"),
-)
 
 
 class _MallInfo(ctypes.Structure):

@@ -1,11 +1,11 @@
-"""Protocol: what parent and worker say to each other: orders, environment, the shared beacon."""
+"""Protocol: all that parent and worker share: orders, findings, environment, the heartbeat."""
 
 from __future__ import annotations
 
 import mmap
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -16,11 +16,17 @@ from harness.records.record import REFUSES, Finding
 if TYPE_CHECKING:
     from harness.attention.behaviours.behaviour import Behaviour
 
+# What a worker is at when it is at no backend.
 STARTING, IDLE, SETUP = -3, -2, -1
 WORDS = 2
+# The heap grows in steps of this.
+HEAP_STEP_BYTES = 2**29
+HOME = str(Path(__file__).resolve().parents[2])
+# Told the number of the backend at work, or one of the above.
+Mark = Callable[[int], None]
 
 
-class Beacon:
+class Heartbeat:
     """Share (index of the backend at work, monotonic nanoseconds) through a small file.
 
     A mark costs under a microsecond and no system call, so that it can be set before every
@@ -48,11 +54,6 @@ class Beacon:
         """Return (index, seconds since its last mark)."""
         index, started = self._words
         return index, (time.monotonic_ns() - started) / 1e9
-
-
-# The heap grows in steps of this.
-HEAP_STEP_BYTES = 2**29
-HOME = str(Path(__file__).resolve().parents[2])
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -33,7 +33,7 @@ PATIENCE = 10
 
 
 @dataclass(kw_only=True)
-class Entrant:
+class SampledCall:
     """A call, what it has cost so far, and whether it has converged, finished or failed."""
 
     name: str
@@ -58,13 +58,13 @@ class Entrant:
         """Warm up and find the pace."""
         self.paced = clock.calibrate(self.call, first_s=self.first_s)
 
-    def take(self, clock: Clock) -> None:
+    def take_sample(self, clock: Clock) -> None:
         """Take one sample and stop at the schedule's checks or at the cap."""
         begin, before = perf_counter(), usage()
         clock.sample(self.paced)
         self._count(before, usage())
-        # Not once a visit: a late error or a hang must fall on the call whose beacon is set, and
-        # the cap must count device time. The spin of the next sample hides the idle queue.
+        # Not once a visit: a late error or a hang must fall on the call that the heartbeat names,
+        # and the cap must count device time. The spin of the next sample hides the idle queue.
         clock.collect()
         self.spent_s += perf_counter() - begin
         self._judge()
@@ -136,8 +136,8 @@ def measure_rounds(
     A call that raises leaves the rounds alone. `on_start` is told a name before its warm-up and
     before each sample; `after` is called after them, and what it raises is that call's failure.
     """
-    entrants = [
-        Entrant(
+    sampled = [
+        SampledCall(
             name=name,
             call=call,
             target=target,
@@ -150,61 +150,61 @@ def measure_rounds(
     order = random.Random(seed)
     before = snapshot()
 
-    def begin(entrant: Entrant) -> None:
-        entrant.calibrate(clock)
+    def calibrate(one: SampledCall) -> None:
+        one.calibrate(clock)
         after()
 
-    def go_on(entrant: Entrant) -> None:
-        entrant.take(clock)
+    def take_sample(one: SampledCall) -> None:
+        one.take_sample(clock)
         after()
 
     with no_garbage_collection():
-        going = _each(entrants, order, on_start, begin)
+        going = _each(sampled, order, on_start, calibrate)
         while going:
-            going = _each(entrants, order, on_start, go_on)
+            going = _each(sampled, order, on_start, take_sample)
     busy = contended(before, snapshot())
-    return {entrant.name: _rounds(entrant, busy=busy) for entrant in entrants}
+    return {one.name: _rounds(one, busy=busy) for one in sampled}
 
 
 def _each(
-    entrants: list[Entrant],
+    sampled: list[SampledCall],
     order: random.Random,
     on_start: Callable[[str], object],
-    step: Callable[[Entrant], None],
+    step: Callable[[SampledCall], None],
 ) -> bool:
-    """Take one step with every entrant still running, in a fresh order; whether any is left."""
-    running = [entrant for entrant in entrants if not (entrant.finished or entrant.failure)]
+    """Take one step with every call still running, in a fresh order; whether any is left."""
+    running = [one for one in sampled if not (one.finished or one.failure)]
     order.shuffle(running)
-    for entrant in running:
-        on_start(entrant.name)
-        entrant.failure = attempt(lambda entrant=entrant: step(entrant))  # type: ignore[misc]
-        if entrant.failure and entrant.failure.sticky:
+    for one in running:
+        on_start(one.name)
+        one.failure = attempt(lambda one=one: step(one))  # type: ignore[misc]
+        if one.failure and one.failure.sticky:
             return False
     return bool(running)
 
 
-def _rounds(entrant: Entrant, *, busy: bool) -> Rounds:
-    paced = entrant.paced
+def _rounds(one: SampledCall, *, busy: bool) -> Rounds:
+    paced = one.paced
     calls = len(paced.samples_s) * (paced.calls + paced.warmed)
     return Rounds(
         samples_s=tuple(paced.samples_s),
         calls_per_sample=paced.calls,
-        flags=tuple(_flags(entrant, busy=busy)),
-        page_faults=entrant.page_faults / calls if calls else None,
-        failure=entrant.failure,
-        interrupted=not (entrant.finished or entrant.failure),
-        spent_s=entrant.spent_s,
+        flags=tuple(_flags(one, busy=busy)),
+        page_faults=one.page_faults / calls if calls else None,
+        failure=one.failure,
+        interrupted=not (one.finished or one.failure),
+        spent_s=one.spent_s,
     )
 
 
-def _flags(entrant: Entrant, *, busy: bool) -> Iterator[str]:
-    paced = entrant.paced
+def _flags(one: SampledCall, *, busy: bool) -> Iterator[str]:
+    paced = one.paced
     samples = paced.samples_s
-    if entrant.finished and not entrant.converged:
+    if one.finished and not one.converged:
         yield "unconverged"
     if drifts(samples):
         yield "drift"
-    if busy or interrupted(entrant.switches, entrant.spent_s):
+    if busy or interrupted(one.switches, one.spent_s):
         yield "contended"
     if paced.launch_bound:
         yield "launch_bound"

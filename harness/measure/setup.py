@@ -1,4 +1,4 @@
-"""Setup: a worker made ready: clock, chip, and the ceilings of its device."""
+"""Setup: a worker made ready, what its device is, and what it can do at most."""
 
 from __future__ import annotations
 
@@ -22,6 +22,47 @@ GROWTH, LEAST_SAMPLES = 8, 3
 LEAST_COPY_BYTES = 64 * 2**20
 CUDA_COPY_BYTES = 2**30
 CACHE_SIZES = "/sys/devices/system/cpu/cpu0/cache"
+
+
+def set_up(name: str, threads: int, *, heap_bytes: int = 0) -> None:
+    """Fix the threads; touch the host's heap, or bring a chip to its working clocks.
+
+    A heap that grows in the middle of a visit faults its pages in during a timed call: 3.8 times
+    the time of naive at T=3072, in the first replica alone (measured). The pool's malloc settings
+    keep what was touched.
+    """
+    torch.set_num_threads(threads)
+    torch.set_num_interop_threads(1)
+    if name == "cpu" and heap_bytes:
+        torch.empty(heap_bytes, dtype=torch.uint8).fill_(1)
+    if name != "cpu":
+        warm_up_chip(device_for(name))  # type: ignore[arg-type]
+
+
+def clock_for(device: Device) -> Clock:
+    """Return the clock that times calls on a device: the host's, or CUDA events."""
+    return CudaClock(device) if device.asynchronous else CpuClock()  # type: ignore[arg-type]
+
+
+def device_facts(name: str) -> dict[str, Any]:
+    """Return what torch says of the device, for run.json."""
+    facts: dict[str, Any] = {
+        "torch": torch.__version__,
+        "threads": torch.get_num_threads(),
+        "cpu_capability": torch.backends.cpu.get_cpu_capability(),
+        "matmul_precision": torch.get_float32_matmul_precision(),
+        # Where they are kept, a product of denormal numbers can be 100 times slower on a CPU.
+        "denormals": bool(torch.tensor(1e-310, dtype=torch.float64) * 1 != 0),
+    }
+    if name != "cpu":
+        properties = torch.cuda.get_device_properties(torch.device(name))
+        facts |= {
+            "gpu": properties.name,
+            "gpu_memory_bytes": properties.total_memory,
+            "compute_capability": f"{properties.major}.{properties.minor}",
+            "cuda": torch.version.cuda,
+        }
+    return facts
 
 
 def measure_ceilings(
@@ -92,44 +133,3 @@ def _copy_rate(device: Device, clock: Clock, *, seconds: float) -> float:
     size = CUDA_COPY_BYTES if device.asynchronous else host
     source, target = (torch.ones(size, dtype=torch.uint8, device=device.name) for _ in range(2))
     return 2 * size / _median_s(clock, lambda: target.copy_(source), seconds)
-
-
-def set_up(name: str, threads: int, *, heap_bytes: int = 0) -> None:
-    """Fix the threads; touch the host's heap, or bring a chip to its working clocks.
-
-    A heap that grows in the middle of a visit faults its pages in during a timed call: 3.8 times
-    the time of naive at T=3072, in the first replica alone (measured). The pool's malloc settings
-    keep what was touched.
-    """
-    torch.set_num_threads(threads)
-    torch.set_num_interop_threads(1)
-    if name == "cpu" and heap_bytes:
-        torch.empty(heap_bytes, dtype=torch.uint8).fill_(1)
-    if name != "cpu":
-        warm_up_chip(device_for(name))  # type: ignore[arg-type]
-
-
-def clock_for(device: Device) -> Clock:
-    """Return the clock that times calls on a device: the host's, or CUDA events."""
-    return CudaClock(device) if device.asynchronous else CpuClock()  # type: ignore[arg-type]
-
-
-def device_facts(name: str) -> dict[str, Any]:
-    """Return what torch says of the device, for run.json."""
-    facts: dict[str, Any] = {
-        "torch": torch.__version__,
-        "threads": torch.get_num_threads(),
-        "cpu_capability": torch.backends.cpu.get_cpu_capability(),
-        "matmul_precision": torch.get_float32_matmul_precision(),
-        # Where they are kept, a product of denormal numbers can be 100 times slower on a CPU.
-        "denormals": bool(torch.tensor(1e-310, dtype=torch.float64) * 1 != 0),
-    }
-    if name != "cpu":
-        properties = torch.cuda.get_device_properties(torch.device(name))
-        facts |= {
-            "gpu": properties.name,
-            "gpu_memory_bytes": properties.total_memory,
-            "compute_capability": f"{properties.major}.{properties.minor}",
-            "cuda": torch.version.cuda,
-        }
-    return facts

@@ -1,4 +1,4 @@
-"""Cell: one visit, from inputs to observations: agreement, then memory, then interleaved time."""
+"""Visit: one case on some backends, from inputs to observations: agreement, memory, then time."""
 
 from __future__ import annotations
 
@@ -10,21 +10,19 @@ from functools import partial
 import torch
 
 from harness.attention.backend import Backend
-from harness.measure.cards import Reading, must_cool, read_card
-from harness.measure.cards import flags as card_flags
+from harness.measure.cards import Reading, card_flags, must_cool, read_card
 from harness.measure.check import Checker, Fields
 from harness.measure.clock import Call
 from harness.measure.device import device_for
 from harness.measure.guard import SUSPICIOUS_BYTES, bytes_in_use
 from harness.measure.outcome import Failure, attempt
 from harness.measure.phases import Passes
-from harness.measure.protocol import SETUP, Visit
+from harness.measure.protocol import SETUP, Mark, Visit
 from harness.measure.rounds import Rounds, measure_rounds
 from harness.measure.setup import clock_for
 from harness.records.record import SEEN, Observation, Status, is_float
 from harness.records.store import finite
 
-Mark = Callable[[int], None]
 COOLING_S = 10.0
 
 
@@ -93,7 +91,7 @@ def check_all(
     failure = attempt(lambda: shared.append(Checker(visit, device, limit=limit)))
     for one in attempts.values():
         mark(one.number)
-        one.failure = failure or harmless(shared[0], one, check_one(shared[0], one))
+        one.failure = failure or failure_or_harm(shared[0], one, check_one(shared[0], one))
         one.done = one.failure is not None
         if broken(attempts):
             break
@@ -101,7 +99,7 @@ def check_all(
     return shared[0] if shared else None
 
 
-def harmless(checker: Checker, one: Attempt, failure: Failure | None) -> Failure | None:
+def failure_or_harm(checker: Checker, one: Attempt, failure: Failure | None) -> Failure | None:
     """Return the failure, or what harm the backend did, which is undone in either case."""
     harm = attempt(lambda: checker.guard.inspect(may_start_threads=one.backend.compiled))
     if failure is None or harm is None:
@@ -120,9 +118,9 @@ def check_one(checker: Checker, one: Attempt) -> Failure | None:
         failure = Failure(Status.DISAGREES, reason or "differs from the reference")
     if failure is None and not checker.visit.replica:
         with on("memory"):
-            failure = tried(lambda: checker.weigh(one.backend, made[0], one.fields))
+            failure = attempt_check(lambda: checker.weigh(one.backend, made[0], one.fields))
         with on("comparison"):
-            failure = failure or tried(lambda: checker.ask_again(one.backend))
+            failure = failure or attempt_check(lambda: checker.ask_again(one.backend))
 
     def keep_call() -> None:
         one.passes, one.call = made[0], made[0].timed()
@@ -130,7 +128,7 @@ def check_one(checker: Checker, one: Attempt) -> Failure | None:
     return failure or attempt(keep_call)
 
 
-def tried(step: Callable[[], Failure | None]) -> Failure | None:
+def attempt_check(step: Callable[[], Failure | None]) -> Failure | None:
     """Return the failure that a step found, or the one that it ended in."""
     found: list[Failure | None] = []
     return attempt(lambda: found.append(step())) or found[0]
@@ -152,7 +150,7 @@ def audit_all(
             continue
         mark(one.number)
         step = partial(checker.audit, one.backend, passes, growing=growing)
-        one.failure = harmless(checker, one, tried(step))
+        one.failure = failure_or_harm(checker, one, attempt_check(step))
     mark(SETUP)
 
 
@@ -161,9 +159,9 @@ def time_all(
 ) -> None:
     """Time those that passed; again, some times at most, if the machine was busy or hot."""
     for tries_left in range(visit.redo, -1, -1):
-        before = card_of(visit.case.device)
+        before = read_card_of(visit.case.device)
         rounds = time_once(visit, attempts, checker=checker, mark=mark)
-        after = card_of(visit.case.device)
+        after = read_card_of(visit.case.device)
         hot = must_cool(before, after)
         busy = any("contended" in seen.flags for seen in rounds.values())
         if not (tries_left and (hot or busy)) or any(seen.failure for seen in rounds.values()):
@@ -171,7 +169,7 @@ def time_all(
         time.sleep(COOLING_S if hot else 0.0)
     flags = card_flags(before, after) + ("too_hot",) * hot
     for name, seen in rounds.items():
-        keep(attempts[name], seen, flags=flags)
+        keep_rounds(attempts[name], seen, flags=flags)
 
 
 def time_once(
@@ -190,12 +188,12 @@ def time_once(
     )
 
 
-def card_of(device: str) -> Reading | None:
+def read_card_of(device: str) -> Reading | None:
     """Read the card of a CUDA device; None for the host."""
     return None if device == "cpu" else read_card(int(device.partition(":")[2] or 0))
 
 
-def keep(one: Attempt, seen: Rounds, *, flags: tuple[str, ...]) -> None:
+def keep_rounds(one: Attempt, seen: Rounds, *, flags: tuple[str, ...]) -> None:
     """Take over what the rounds saw of one backend."""
     one.failure = seen.failure
     one.done = not seen.interrupted

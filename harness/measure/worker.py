@@ -8,13 +8,19 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from harness.measure.protocol import HEAP_STEP_BYTES, IDLE, SETUP, Beacon, Visit, WorkerSpec
+from harness.measure.protocol import (
+    HEAP_STEP_BYTES,
+    IDLE,
+    SETUP,
+    Heartbeat,
+    Mark,
+    Visit,
+    WorkerSpec,
+)
 
-Mark = Callable[[int], None]
 PR_SET_PDEATHSIG = 1
 
 
@@ -22,17 +28,17 @@ def main() -> None:
     """Serve orders from standard input until it ends; answer on the given descriptor."""
     spec = WorkerSpec.from_dict(json.loads(sys.argv[1]))
     answers = os.fdopen(int(sys.argv[2]), "w", buffering=1)
-    beacon = Beacon(Path(sys.argv[3]))
+    heartbeat = Heartbeat(Path(sys.argv[3]))
     die_with_parent(int(sys.argv[4]))
     # The parent asks a worker that hangs where it is stuck.
     faulthandler.register(signal.SIGUSR1, all_threads=False)
     orders = os.fdopen(os.dup(0), "r")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    bench = Bench(spec, beacon.mark)
+    worker = Worker(spec, heartbeat.mark)
     for line in orders:
-        beacon.mark(SETUP)
-        answer = bench.answer(json.loads(line))
-        beacon.mark(IDLE)
+        heartbeat.mark(SETUP)
+        answer = worker.answer(json.loads(line))
+        heartbeat.mark(IDLE)
         answers.write(json.dumps(answer, allow_nan=False) + "\n")
 
 
@@ -45,7 +51,7 @@ def die_with_parent(parent: int) -> None:
             os._exit(1)
 
 
-class Bench:
+class Worker:
     """Carry out orders on one device; the only holder of torch."""
 
     def __init__(self, spec: WorkerSpec, mark: Mark, *, in_child: bool = True) -> None:

@@ -27,13 +27,13 @@ class InlineReplica:
     """Answer orders in this very process: for debugging; nothing guards against a crash."""
 
     def __init__(self, spec: WorkerSpec) -> None:
-        from harness.measure.worker import Bench
+        from harness.measure.worker import Worker
 
-        self._bench = Bench(replace(spec, cores=()), lambda index: None, in_child=False)
+        self._worker = Worker(replace(spec, cores=()), lambda index: None, in_child=False)
 
     def ask(self, order: dict[str, Any]) -> dict[str, Any]:
         """Carry out the order here."""
-        return self._bench.answer(order)
+        return self._worker.answer(order)
 
     def restart(self) -> None:
         """There is nothing to replace."""
@@ -129,7 +129,7 @@ def ask_visit(replica: Replica, visit: Visit, spent_s: dict[str, float]) -> dict
         except WorkerLost as lost:
             replica.restart()
             guilty = [todo[lost.index]] if lost.index >= 0 else todo
-            answer = {"seen": {name: blame(name, lost).as_dict() for name in guilty}}
+            answer = {"seen": {name: observation_of(name, lost).as_dict() for name in guilty}}
         else:
             for purpose, seconds in answer["spent_s"].items():
                 spent_s[purpose] = spent_s.get(purpose, 0.0) + seconds
@@ -140,8 +140,8 @@ def ask_visit(replica: Replica, visit: Visit, spent_s: dict[str, float]) -> dict
     return seen
 
 
-def blame(name: str, lost: WorkerLost) -> Observation:
-    """Turn a lost worker into the observation of one backend."""
+def observation_of(name: str, lost: WorkerLost) -> Observation:
+    """Return what a lost worker says of the backend that was at work."""
     return Observation(backend=name, status=lost.status, reason=lost.reason)
 
 

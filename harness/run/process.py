@@ -18,7 +18,7 @@ from typing import Any
 
 import psutil
 
-from harness.measure.protocol import SETUP, STARTING, Beacon, WorkerSpec, worker_environment
+from harness.measure.protocol import SETUP, STARTING, Heartbeat, WorkerSpec, worker_environment
 from harness.records.record import Status
 
 POLL_S = 0.2
@@ -50,15 +50,15 @@ class WorkerProcess:
     def start(self) -> None:
         """Start the process; torch loads in the background while this returns."""
         folder = Path(self._folder.name)
-        beacon = folder / "beacon"
-        beacon.unlink(missing_ok=True)
-        self.beacon = Beacon(beacon)
-        self.beacon.mark(STARTING)
+        heartbeat = folder / "heartbeat"
+        heartbeat.unlink(missing_ok=True)
+        self.heartbeat = Heartbeat(heartbeat)
+        self.heartbeat.mark(STARTING)
         self._answers, answers = os.pipe()
         self._buffer = b""
         # -P: a file called torch.py in the user's folder must not be taken for torch.
         command = [sys.executable, "-P", "-X", "faulthandler", "-m", "harness.measure.worker"]
-        command += [json.dumps(asdict(self.spec)), str(answers), str(beacon), str(os.getpid())]
+        command += [json.dumps(asdict(self.spec)), str(answers), str(heartbeat), str(os.getpid())]
         with self._log.open("wb") as log:
             self.process = subprocess.Popen(
                 command,
@@ -79,8 +79,8 @@ class WorkerProcess:
     def ask(self, order: dict[str, Any]) -> dict[str, Any]:
         """Send an order and wait for its answer; WorkerLost if the worker dies or hangs."""
         assert self.process.stdin is not None
-        if self.beacon.read()[0] != STARTING:
-            self.beacon.mark(SETUP)
+        if self.heartbeat.read()[0] != STARTING:
+            self.heartbeat.mark(SETUP)
         try:
             self.process.stdin.write(json.dumps(order).encode() + b"\n")
             self.process.stdin.flush()
@@ -106,7 +106,7 @@ class WorkerProcess:
 
     def _watch(self) -> None:
         """Kill a worker that hangs or outgrows its memory, and say so."""
-        index, elapsed = self.beacon.read()
+        index, elapsed = self.heartbeat.read()
         allowed = START_S if index == STARTING else self.timeout_s
         if elapsed > allowed:
             where = self._where_it_hangs()
@@ -127,7 +127,7 @@ class WorkerProcess:
 
     def _lost(self) -> WorkerLost:
         """Explain a death from the exit code and the last words of the worker."""
-        index, _ = self.beacon.read()
+        index, _ = self.heartbeat.read()
         code = self.process.wait()
         how = f"exited with code {code}"
         if code < 0:

@@ -33,7 +33,7 @@ class Progress:
     def start(self, weights: list[float]) -> None:
         """Show the bar; the estimate starts here. Steps come in the order of their weights."""
         self.weights = weights
-        self.began = self.told = time.monotonic()
+        self.began = self.last_line = time.monotonic()
         if self.console.is_terminal:
             text = TextColumn("{task.description}", markup=False)
             self.bar = RichProgress(BarColumn(bar_width=24), text, console=self.console)
@@ -46,8 +46,8 @@ class Progress:
         if self.bar is not None:
             done = sum(self.weights[: self.count])
             self.bar.update(self.task, completed=done, description=self.text(step))
-        elif time.monotonic() - self.told > LINE_EVERY_S:
-            self.told = time.monotonic()
+        elif time.monotonic() - self.last_line > LINE_EVERY_S:
+            self.last_line = time.monotonic()
             self.say(self.text(step))
 
     def text(self, step: str) -> str:

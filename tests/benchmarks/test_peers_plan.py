@@ -19,7 +19,7 @@ from benchmarks.session import grid_text
 from benchmarks.tools import Tool, tools_for
 from harness.analysis.fits.intervals import replica_summary
 from harness.cases.grid import load_grid
-from harness.measure import rounds as entrant
+from harness.measure import rounds
 from tests.support import ROOT
 from tests.support.peer_rows import found, measured
 
@@ -141,7 +141,7 @@ def test_three_processes_state_the_spread_between_them() -> None:
 
 def test_every_tool_has_the_leave_that_the_engine_has() -> None:
     for name in ("MIN_SAMPLES", "MIN_SLOW_SAMPLES", "SLOW_CALL_S"):
-        assert getattr(counting, name) == getattr(entrant, name)
+        assert getattr(counting, name) == getattr(rounds, name)
 
 
 def test_the_cells_are_twelve_and_a_short_list_holds_every_backend() -> None:

@@ -12,6 +12,7 @@ from harness.measure.device import CpuDevice
 from harness.measure.guard import bytes_in_use, inspect_growth
 from harness.measure.machine import data_bytes
 from harness.measure.outcome import Misconduct
+from harness.measure.rounds import no_garbage_collection
 
 DEVICE = CpuDevice()
 pytestmark = pytest.mark.skipif(not bytes_in_use(DEVICE), reason="this libc has no mallinfo2")
@@ -30,7 +31,11 @@ def test_what_is_in_use_is_told_to_the_byte() -> None:
 )
 def test_a_call_that_keeps_memory_is_found(make: Any) -> None:
     kept: list[Any] = []
-    with pytest.raises(Misconduct, match=r"every call keeps 16,\d{3} bytes for good"):
+    # What other tests left behind must not be freed in between.
+    with (
+        no_garbage_collection(),
+        pytest.raises(Misconduct, match=r"every call keeps 16,\d{3} bytes for good"),
+    ):
         inspect_growth(lambda: kept.append(make()), DEVICE)
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from harness.measure.cards import Reading, flags, must_cool, read_card
+from harness.measure.cards import Reading, card_flags, must_cool, read_card
 from tests.support.fakes import FakeNvml
 
 
@@ -15,7 +15,7 @@ def test_a_reading_in_its_units() -> None:
 
 def test_a_card_that_is_not_there_gives_nothing() -> None:
     assert read_card(2, nvml=FakeNvml(2)) is None
-    assert flags(None, None) == ()
+    assert card_flags(None, None) == ()
     assert not must_cool(None, None)
 
 
@@ -34,7 +34,7 @@ def test_reasons_become_flags(mask: int, capped: tuple[str, ...], *, cool: bool)
     quiet = read_card(0, nvml=FakeNvml())
     held = read_card(0, nvml=FakeNvml(reasons=mask))
     for pair in ((quiet, held), (held, quiet), (None, held)):
-        assert flags(*pair) == capped
+        assert card_flags(*pair) == capped
         assert must_cool(*pair) is cool
 
 

@@ -3,22 +3,22 @@ import sys
 import time
 from pathlib import Path
 
-from harness.measure.protocol import IDLE, SETUP, Beacon
+from harness.measure.protocol import IDLE, SETUP, Heartbeat
 
 MARKER = """
 import sys, time
 from pathlib import Path
-from harness.measure.protocol import Beacon
-beacon = Beacon(Path(sys.argv[1]))
+from harness.measure.protocol import Heartbeat
+heartbeat = Heartbeat(Path(sys.argv[1]))
 end = time.monotonic() + 1.5
 while time.monotonic() < end:
     for index in range(1, 6):
-        beacon.mark(index)
+        heartbeat.mark(index)
 """
 
 
 def test_a_mark_is_read_by_another_process(tmp_path: Path) -> None:
-    writer, reader = Beacon(tmp_path / "beacon"), Beacon(tmp_path / "beacon")
+    writer, reader = Heartbeat(tmp_path / "heartbeat"), Heartbeat(tmp_path / "heartbeat")
     assert reader.read()[0] == IDLE
     writer.mark(SETUP)
     time.sleep(0.05)
@@ -28,11 +28,11 @@ def test_a_mark_is_read_by_another_process(tmp_path: Path) -> None:
 
 
 def test_a_reader_never_sees_half_a_mark(tmp_path: Path) -> None:
-    beacon = Beacon(tmp_path / "beacon")
-    process = subprocess.Popen([sys.executable, "-c", MARKER, str(tmp_path / "beacon")])
+    heartbeat = Heartbeat(tmp_path / "heartbeat")
+    process = subprocess.Popen([sys.executable, "-c", MARKER, str(tmp_path / "heartbeat")])
     seen = set()
     while process.poll() is None:
-        index, elapsed = beacon.read()
+        index, elapsed = heartbeat.read()
         seen.add(index)
         assert elapsed < 30, "the time of the mark was read while it was written"
     assert seen <= {IDLE, 1, 2, 3, 4, 5}
