@@ -156,10 +156,8 @@ class View:
 
 def make_view(run: Run) -> View:
     """Judge and fit a run."""
-    from harness.analysis.claims import judge
-    from harness.analysis.fits.series import fit_all
-    from harness.records.noise import spreads_of
+    from harness.analysis.claims import judge_run
 
     table = distinct(run.table)
-    fits = fit_all(table, spreads_of(run.facts))
-    return View(run, judge(table, run.facts, run.conformance, samples=run.samples), fits)
+    judged = judge_run(table, run.facts, run.conformance, samples=run.samples)
+    return View(run, judged.verdicts, judged.fits)

@@ -6,7 +6,7 @@ A family of claims has a file: each claim as data, and the rules that judge it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from harness.analysis.claims import (
@@ -26,7 +26,7 @@ from harness.analysis.claims.evidence import Verdict as Verdict
 from harness.analysis.claims.evidence import overall as overall
 from harness.analysis.claims.exact import read_findings
 from harness.analysis.fits.ratio import rounds_by_cell
-from harness.analysis.fits.series import fit_series, read_records, sweeps
+from harness.analysis.fits.series import SeriesFit, fit_series, read_records, sweeps
 from harness.records.noise import spreads_of
 
 if TYPE_CHECKING:
@@ -50,23 +50,30 @@ CLAIMS: tuple[Claim, ...] = tuple(
 )
 
 
-def judge(
+@dataclass(frozen=True)
+class Judged:
+    """Hold what is concluded from a run: a fit of every sweep, and a verdict on every claim."""
+
+    fits: tuple[SeriesFit, ...]
+    verdicts: tuple[Verdict, ...]
+
+
+def judge_run(
     table: pd.DataFrame,
     facts: Mapping[str, Any],
     conformance: pd.DataFrame | None = None,
     *,
     samples: pd.DataFrame | None = None,
-) -> list[Verdict]:
-    """Return the verdicts of every claim on a run, in the order of CLAIMS.
+) -> Judged:
+    """Fit every sweep of a run once, and judge every claim on it, in the order of CLAIMS.
 
     `facts` is the run's run.json, `conformance` its table of behaviours, `samples` its raw
     samples: with them ratios pair by round. ValueError if two rows of `table` are the same cell.
     """
     records = tuple(read_records(table))
-    fits = tuple(fit_series(series) for series in sweeps(records, spreads_of(facts)))
     evidence = Evidence(
         records,
-        fits,
+        tuple(fit_series(series) for series in sweeps(records, spreads_of(facts))),
         facts,
         conformance=read_findings(conformance),
         rounds={} if samples is None else rounds_by_cell(samples),
@@ -75,4 +82,15 @@ def judge(
         found = claim.rule(evidence, claim)
         found += missing(evidence, claim, verdicts=found)
         evidence = replace(evidence, verdicts=(*evidence.verdicts, *found))
-    return list(evidence.verdicts)
+    return Judged(evidence.fits, evidence.verdicts)
+
+
+def judge(
+    table: pd.DataFrame,
+    facts: Mapping[str, Any],
+    conformance: pd.DataFrame | None = None,
+    *,
+    samples: pd.DataFrame | None = None,
+) -> list[Verdict]:
+    """Return the verdicts of `judge_run` alone."""
+    return list(judge_run(table, facts, conformance, samples=samples).verdicts)
