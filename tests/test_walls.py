@@ -21,8 +21,8 @@ WORKERS = (
     "harness.attention.behaviours.invariants",
 )  # fmt: skip
 PARENT = (
-    "harness.measure.machine", "harness.measure.cards", "harness.measure.contention",
-    "harness.measure.protocol", "harness.measure.worker",
+    "harness.measure.machine", "harness.measure.host_memory", "harness.measure.cards",
+    "harness.measure.contention", "harness.measure.protocol", "harness.measure.worker",
 )  # fmt: skip
 
 

@@ -23,7 +23,8 @@ from harness.measure.cards import (
     visible_cards,
 )
 from harness.measure.contention import core_seconds
-from harness.measure.machine import available_memory, facts, read_line
+from harness.measure.host_memory import available_memory
+from harness.measure.machine import facts, read_line
 
 Facts = Mapping[str, Any]
 Level = Literal["ok", "warn", "fail"]

@@ -20,15 +20,18 @@ from harness.attention.works import WORKS, GradientJudge, Judge
 from harness.measure.clock import timed_call
 from harness.measure.device import Device
 from harness.measure.guard import Guard, inspect_growth
-from harness.measure.machine import refuse, wanted_bytes
+from harness.measure.host_memory import refuse, wanted_bytes
 from harness.measure.memory import Peak, kernel_of, matches, peak
 from harness.measure.outcome import Failure
 from harness.measure.phases import Gradients, Passes
 from harness.measure.protocol import Visit
 from harness.records.record import Status
 
+Fields = dict[str, Any]
+LATER = "right at first, but after the timing"
 
-class Spending:
+
+class SecondsByPurpose:
     """Add up seconds by purpose; what runs inside another purpose is taken from that one."""
 
     def __init__(self) -> None:
@@ -48,10 +51,6 @@ class Spending:
             self._inner[-1] += whole
 
 
-Fields = dict[str, Any]
-LATER = "right at first, but after the timing"
-
-
 class Checker:
     """Hold what the backends of one visit share: inputs and, in the first replica, the oracles."""
 
@@ -59,13 +58,13 @@ class Checker:
         """Make the inputs; MemoryError if they do not fit, ValueError if the oracle is no use."""
         case = visit.case
         self.visit, self.device, self.limit = visit, device, limit
-        self.spending = Spending()
+        self.spent = SecondsByPurpose()
         self.work = WORKS[case.work]
         trains = case.phase != "forward"
         if trains and self.work.training is None:
             raise Unsupported(f"phase {case.phase} of {case.work} is not measured by this version")
         refuse(case.input_bytes() + case.output_bytes(), device=case.device, limit=limit)
-        with self.spending.on("inputs"):
+        with self.spent.on("inputs"):
             self.inputs = self.work.make_inputs(case, seed=visit.seed)
         self.leaves: tuple[torch.Tensor, ...] = ()
         if trains and self.work.training is not None:
@@ -98,9 +97,9 @@ class Checker:
         # Before the oracle is computed: it must not see inputs that the call has changed.
         self.guard.inspect(may_start_threads=backend.compiled)
         if self.visit.replica == 0:
-            self.agree(output, fields)
+            self.check_output(output, fields)
         if passes.trains and fields.get("agrees") is not False:
-            self.go_back(passes, output, fields)
+            self.run_backward(passes, output, fields)
         return passes
 
     def make_call(self, backend: Backend, inputs: Any) -> Forward:
@@ -109,36 +108,38 @@ class Checker:
         self.guard.allow_drawing()
         return forward
 
-    def agree(self, output: torch.Tensor, fields: Fields) -> None:
+    def check_output(self, output: torch.Tensor, fields: Fields) -> None:
         """Compare an output with the oracle, which is computed once, for the first that asks."""
         if self.oracle is None:
-            with self.spending.on("oracle"):
+            with self.spent.on("oracle"):
                 self.oracle = self.work.make_oracle(self.inputs)
-        with self.spending.on("comparison"):
+        with self.spent.on("comparison"):
             keep_agreement(self.oracle.check(output), fields)
 
-    def go_back(self, passes: Passes, output: torch.Tensor, fields: Fields) -> None:
+    def run_backward(self, passes: Passes, output: torch.Tensor, fields: Fields) -> None:
         """Run the first backward and, in the first replica, compare the gradients.
 
         The errors kept are then those of the gradients.
         """
-        grad_output = passes.aim(output)
+        grad_output = passes.draw_grad_output(output)
         gradients, seconds = timed_call(lambda: passes.gradients(output), self.device.synchronize)
         fields["first_call_s"] += seconds
         if self.visit.replica == 0:
-            self.agree_gradients(gradients, grad_output, fields)  # type: ignore[arg-type]
+            self.check_gradients(gradients, grad_output, fields)  # type: ignore[arg-type]
 
-    def agree_gradients(
+    def check_gradients(
         self, gradients: Gradients, grad_output: torch.Tensor, fields: Fields
     ) -> None:
         """Compare gradients with those of the oracle, which are computed once."""
         if self.gradient_oracle is None:
             assert self.work.training is not None
-            with self.spending.on("oracle"):
+            with self.spent.on("oracle"):
                 self.gradient_oracle = self.work.training.make_oracle(self.inputs, grad_output)
         keep_agreement(self.gradient_oracle.check(gradients), fields)
 
-    def weigh(self, backend: Backend, passes: Passes, fields: Fields) -> Failure | None:
+    def read_memory_and_kernel(
+        self, backend: Backend, passes: Passes, fields: Fields
+    ) -> Failure | None:
         """Read the peak memory and the kernel of one call; fail a pinned backend that strayed.
 
         With a backward, the peak is that of forward and backward together, whichever is timed,
@@ -156,9 +157,9 @@ class Checker:
         }
         if passes.trains:
             fields["held_bytes"] = peak(passes.forward, self.device).held_bytes
-        return strayed(backend, seen, kernel=kernel, trains=passes.trains)
+        return ran_another_kernel(backend, seen, kernel=kernel, trains=passes.trains)
 
-    def ask_again(self, backend: Backend) -> Failure | None:
+    def ask_with_other_values(self, backend: Backend) -> Failure | None:
         """Ask with the other sign of the values: the output's sign must turn.
 
         A backend that keeps its first answer gives that again. It is asked until it has passed
@@ -172,9 +173,11 @@ class Checker:
         assert self.oracle is not None
         other = replace(self.inputs, value=-self.inputs.value, mask_bytes=0)
         found = self.oracle.check(-self.make_call(backend, other)())
-        return unless(found, "asked again with other values")
+        return failure_if_wrong(found, "asked again with other values")
 
-    def audit(self, backend: Backend, passes: Passes, *, growing: bool) -> Failure | None:
+    def check_after_timing(
+        self, backend: Backend, passes: Passes, *, growing: bool
+    ) -> Failure | None:
         """Check after the timing that the answer is still right and that nothing was harmed.
 
         Where only a part of the rows is checked, these are other rows than before, and nobody
@@ -186,26 +189,26 @@ class Checker:
             inspect_growth(passes.timed(), self.device)
         if self.visit.replica:
             return None
-        failure = unless(self.oracle_again().check(output), LATER)
+        failure = failure_if_wrong(self.oracle_of_other_rows().check(output), LATER)
         if failure is None and passes.trains:
             assert self.gradient_oracle is not None
-            failure = unless(self.gradient_oracle.check(passes.whole()), LATER)
+            failure = failure_if_wrong(self.gradient_oracle.check(passes.whole()), LATER)
         return failure
 
-    def oracle_again(self) -> Judge:
+    def oracle_of_other_rows(self) -> Judge:
         """Return the oracle of all rows, or one of other rows, made once."""
         length = self.visit.case.length_query
         some = isinstance(self.oracle, Oracle) and len(self.oracle.rows) < length
         if some and self.visit.case.work == "attention" and self.late_oracle is None:
             rows = checked_rows(length, seed=secrets.randbits(32))
-            with self.spending.on("oracle"):
+            with self.spent.on("oracle"):
                 self.late_oracle = Oracle(self.inputs, rows=rows)
         judge = self.late_oracle or self.oracle
         assert judge is not None
         return judge
 
 
-def unless(found: Any, when: str) -> Failure | None:
+def failure_if_wrong(found: Any, when: str) -> Failure | None:
     """Turn an answer that is wrong into a failure that says when it was."""
     return None if found.agrees else Failure(Status.DISAGREES, f"{when}: {found.reason}")
 
@@ -216,7 +219,9 @@ def keep_agreement(found: Any, fields: Fields) -> None:
     fields |= {name: getattr(found, name) for name in names} | {"disagreement": found.reason}
 
 
-def strayed(backend: Backend, seen: Peak, *, kernel: str | None, trains: bool) -> Failure | None:
+def ran_another_kernel(
+    backend: Backend, seen: Peak, *, kernel: str | None, trains: bool
+) -> Failure | None:
     """Say that a pinned backend ran another kernel, forward or backward, or None."""
     pinned = [backend.pinned_kernel] + [backend.pinned_backward] * trains
     for pattern in pinned:

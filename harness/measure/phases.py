@@ -34,7 +34,7 @@ class Passes:
         """Whether there is a backward to run."""
         return self.phase != "forward"
 
-    def aim(self, output: torch.Tensor) -> torch.Tensor:
+    def draw_grad_output(self, output: torch.Tensor) -> torch.Tensor:
         """Draw the gradient that backward starts from; Unsupported if the output carries none."""
         if not output.requires_grad:
             raise Unsupported("its output carries no gradient: it has no backward")

@@ -67,13 +67,15 @@ def measure_visit(
         checker = check_all(visit, attempts, limit=limit, mark=mark)
         if checker is not None and not broken(attempts):
             before = bytes_in_use(checker.device)
-            with checker.spending.on("timing"):
+            with checker.spent.on("timing"):
                 time_all(visit, attempts, checker=checker, mark=mark)
             grown = bytes_in_use(checker.device) - before
-            with checker.spending.on("audit"):
-                audit_all(checker, attempts, growing=grown > SUSPICIOUS_BYTES, mark=mark)
+            with checker.spent.on("audit"):
+                check_all_after_timing(
+                    checker, attempts, growing=grown > SUSPICIOUS_BYTES, mark=mark
+                )
     seen = {name: observe(name, one) for name, one in attempts.items() if one.done}
-    spent = dict(checker.spending.seconds) if checker else {}
+    spent = dict(checker.spent.seconds) if checker else {}
     return Visited(seen, broken=broken(attempts), spent_s=spent)
 
 
@@ -110,7 +112,7 @@ def failure_or_harm(checker: Checker, one: Attempt, failure: Failure | None) -> 
 def check_one(checker: Checker, one: Attempt) -> Failure | None:
     """Prepare one backend, in the first replica compare and weigh it, and make its timed call."""
     made: list[Passes] = []
-    on = checker.spending.on
+    on = checker.spent.on
     with on("first call"):
         failure = attempt(lambda: made.append(checker.prepare(one.backend, one.fields)))
     reason = one.fields.pop("disagreement", None)
@@ -118,9 +120,11 @@ def check_one(checker: Checker, one: Attempt) -> Failure | None:
         failure = Failure(Status.DISAGREES, reason or "differs from the reference")
     if failure is None and not checker.visit.replica:
         with on("memory"):
-            failure = attempt_check(lambda: checker.weigh(one.backend, made[0], one.fields))
+            failure = attempt_check(
+                lambda: checker.read_memory_and_kernel(one.backend, made[0], one.fields)
+            )
         with on("comparison"):
-            failure = failure or attempt_check(lambda: checker.ask_again(one.backend))
+            failure = failure or attempt_check(lambda: checker.ask_with_other_values(one.backend))
 
     def keep_call() -> None:
         one.passes, one.call = made[0], made[0].timed()
@@ -134,7 +138,7 @@ def attempt_check(step: Callable[[], Failure | None]) -> Failure | None:
     return attempt(lambda: found.append(step())) or found[0]
 
 
-def audit_all(
+def check_all_after_timing(
     checker: Checker, attempts: Mapping[str, Attempt], *, growing: bool, mark: Mark
 ) -> None:
     """Check each timed backend once more: in the first replica, or where harm was done.
@@ -149,7 +153,7 @@ def audit_all(
         if passes is None or one.failure is not None:
             continue
         mark(one.number)
-        step = partial(checker.audit, one.backend, passes, growing=growing)
+        step = partial(checker.check_after_timing, one.backend, passes, growing=growing)
         one.failure = failure_or_harm(checker, one, attempt_check(step))
     mark(SETUP)
 

@@ -62,7 +62,7 @@ class Worker:
         self.in_child = in_child
         from harness.attention.backend import extra_name, load_extra
         from harness.attention.backends import BACKENDS
-        from harness.measure.machine import bound_memory
+        from harness.measure.host_memory import bound_memory
         from harness.measure.setup import set_up
         from harness.records.noise import with_twins
 

@@ -155,7 +155,7 @@ def find_device(wanted: str) -> str:
 
 
 def _driver_sees_gpu() -> bool:
-    from harness.measure.machine import gpu_count
+    from harness.measure.cards import gpu_count
 
     return gpu_count() > 0
 

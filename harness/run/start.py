@@ -11,7 +11,8 @@ from typing import Any
 
 from harness.attention.backends import BACKENDS
 from harness.cases.grid import Cell, grid_digest
-from harness.measure.machine import available_memory, facts, fingerprint, own_bytes, wanted_bytes
+from harness.measure.host_memory import available_memory, own_bytes, wanted_bytes
+from harness.measure.machine import facts, fingerprint
 from harness.measure.protocol import WorkerSpec, share_cores
 from harness.records.noise import AA_RUN, noise_facts
 from harness.records.record import Observation

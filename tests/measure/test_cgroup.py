@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from harness.measure.machine import Limit, memory_limit
+from harness.measure.host_memory import Limit, memory_limit
 
 
 def write(folder: Path, **files: str) -> None:

@@ -10,7 +10,7 @@ import torch
 
 from harness.measure.device import CpuDevice
 from harness.measure.guard import bytes_in_use, inspect_growth
-from harness.measure.machine import data_bytes
+from harness.measure.host_memory import data_bytes
 from harness.measure.outcome import Misconduct
 from harness.measure.rounds import no_garbage_collection
 
@@ -53,7 +53,7 @@ def test_a_cache_filled_once_is_not_a_leak() -> None:
 def test_a_process_that_wants_more_than_its_bound_goes_on(wants: str) -> None:
     code = f"""
 import torch
-from harness.measure.machine import bound_memory
+from harness.measure.host_memory import bound_memory
 from harness.measure.outcome import attempt
 bound_memory(2**28, "cpu")
 torch.ones(2**24)

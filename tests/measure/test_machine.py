@@ -5,7 +5,8 @@ import sys
 
 import pytest
 
-from harness.measure.machine import available_memory, facts, fingerprint
+from harness.measure.host_memory import available_memory
+from harness.measure.machine import facts, fingerprint
 from tests.support.fakes import FakeNvml
 
 

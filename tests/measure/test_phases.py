@@ -11,7 +11,7 @@ from harness.attention.backend import Backend, Unsupported
 from harness.attention.backends import BACKENDS
 from harness.attention.inputs import Inputs, make_inputs
 from harness.cases.case import Case
-from harness.measure.machine import wanted_bytes
+from harness.measure.host_memory import wanted_bytes
 from harness.measure.phases import Passes, output_gradient
 from harness.measure.protocol import Visit
 from harness.measure.visit import measure_visit
@@ -91,10 +91,10 @@ def test_gradients_are_those_of_float64_autograd(name: str) -> None:
     passes = Passes(
         BACKENDS[name].prepare(case, inputs.fresh()), phase=case.phase, leaves=leaves, seed=0
     )
-    seed = passes.aim(passes.forward())
+    seed = passes.draw_grad_output(passes.forward())
     right = torch.autograd.grad(formula(*leaves, inputs.scale), leaves, seed)
     kept = Passes(passes.forward, phase="backward", leaves=leaves, seed=0)
-    kept.aim(kept.forward())
+    kept.draw_grad_output(kept.forward())
     for call in (passes.timed(), kept.timed()):
         for _ in range(2):  # a kept graph survives; gradients do not add up
             for got, expected in zip(call(), right, strict=True):
@@ -317,4 +317,4 @@ def test_a_work_without_training_is_unsupported(monkeypatch: pytest.MonkeyPatch)
 def test_passes_refuse_what_has_no_gradient() -> None:
     passes = Passes(lambda: torch.zeros(3), phase="backward", leaves=(), seed=0)
     with pytest.raises(Unsupported):
-        passes.aim(passes.forward())
+        passes.draw_grad_output(passes.forward())
