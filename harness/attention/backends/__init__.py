@@ -8,7 +8,7 @@ from harness.attention.backends import sdpa
 from harness.attention.backends import xformers
 from harness.attention.backends import flash_attn
 from harness.attention.backends import flex
-from harness.attention.backends import packed
+from harness.attention.backends import layer as packed
 from harness.attention.backends import layer
 from harness.attention.backends import generation
 
