@@ -14,7 +14,11 @@ if TYPE_CHECKING:
     from harness.analysis.tracking.compare import Comparison
 
 FAIL_ON = "slower,bigger,gone,broken"
+HISTORY_FAIL_ON = "slower,creeping,bigger,gone,broken"
 Every = Annotated[bool, typer.Option("--all", help="Every cell, not only those that changed")]
+JudgedRun = Annotated[
+    str | None, typer.Option("--run", help="Judge this run (default: the newest)")
+]
 Markdown = Annotated[bool, typer.Option("--markdown", help="Print Markdown, as for a comment")]
 
 
@@ -75,13 +79,9 @@ def words_of(text: str, valid: tuple[str, ...]) -> set[str]:
     return words
 
 
-HISTORY_FAIL_ON = "slower,creeping,bigger,gone,broken"
-Named = Annotated[str | None, typer.Option("--run", help="Judge this run (default: the newest)")]
-
-
 def history(
     results: Results = None,
-    run: Named = None,
+    run: JudgedRun = None,
     cell: Annotated[
         str | None, typer.Option("--cell", metavar="ID", help="Show one cell over its runs")
     ] = None,

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from harness.records.store import Run
 
 
+# Runs that the pages leave out, named on the terminal; the pages list them all.
+SHOWN = 5
+
+
 class Format(StrEnum):
     """What a run can be written as."""
 
@@ -69,9 +73,6 @@ def exporter(form: Format) -> Callable[[Run], str]:
         Format.JSON: as_json,
     }
     return known[form]
-
-
-SHOWN = 5
 
 
 def site(

@@ -1,4 +1,4 @@
-"""Combine: turn what each replica saw of one cell into its Record."""
+"""Replicas: what each saw of one cell, put together as its record and its samples."""
 
 from __future__ import annotations
 
