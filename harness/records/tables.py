@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from harness.cases.text import printable
@@ -60,3 +60,20 @@ def findings_of(table: pd.DataFrame) -> list[Finding]:
     """Turn the rows of a table of behaviours back into findings; a missing text is None."""
     rows = table.astype(object).where(table.notna(), None).to_dict("records")
     return [Finding.from_dict({str(name): value for name, value in row.items()}) for row in rows]
+
+
+def records_of(table: pd.DataFrame) -> list[Record]:
+    """Turn the rows of a table of cells back into records, absent values into the default."""
+    import pandas as pd
+
+    def plain(name: str, value: Any) -> Any:
+        if name == "replica_medians_s":
+            return tuple(value) if isinstance(value, Sequence) or hasattr(value, "shape") else None
+        return COLUMNS[name].default if pd.isna(value) else value
+
+    names = [name for name in table.columns if name in COLUMNS]
+    rows = table[names].to_dict("records")
+    return [
+        Record.from_dict({str(name): plain(str(name), value) for name, value in row.items()})
+        for row in rows
+    ]

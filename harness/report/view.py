@@ -57,10 +57,10 @@ def mask_ratios(frame: pd.DataFrame, full: pd.DataFrame) -> pd.DataFrame:
 
 def timed(frame: pd.DataFrame) -> list[Record]:
     """Return the cells that are ok and have a time."""
-    from harness.analysis.fits.series import read_records
+    from harness.records.tables import records_of
 
     rows = frame[(frame["status"] == Status.OK) & frame["time_median_s"].notna()]
-    return read_records(rows)
+    return records_of(rows)
 
 
 def ratio_of(

@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 import pytest
 
 from harness.analysis.claims.evidence import Verdict
-from harness.analysis.fits.series import SeriesFit, memory_fit, read_records, sweeps
+from harness.analysis.fits.series import SeriesFit, memory_fit, sweeps
 from harness.analysis.fits.time_fit import TimeFit
 from harness.records.store import Run
+from harness.records.tables import records_of
 from harness.report.view import View
 
 
@@ -55,7 +56,7 @@ VERDICTS = [
 def fits(run: Run) -> list[SeriesFit]:
     """Give every sweep the same exponent, but rowwise a floor; memory laws are the real ones."""
     made = []
-    for series in sweeps(read_records(run.table)):
+    for series in sweeps(records_of(run.table)):
         lengths = series.lengths
         fit = TimeFit(
             lengths=lengths, length_min=lengths[0], length_max=lengths[-1], exponent=2.078,

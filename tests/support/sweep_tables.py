@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,9 +11,10 @@ import pandas as pd
 
 from harness.analysis.claims import judge
 from harness.analysis.claims.evidence import Verdict
+from harness.analysis.fits.series import LengthSeries, SeriesFit, fit_series, sweeps
 from harness.cases.case import Case, cell_name
 from harness.records.record import Record, Status
-from harness.records.tables import make_table
+from harness.records.tables import make_table, records_of
 
 LENGTHS = (64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096)
 OCTAVES = (64, 128, 256, 512, 1024, 2048, 4096)
@@ -125,3 +126,13 @@ def flash(lengths: Sequence[int] = LENGTHS, **fields: Any) -> list[Record]:
 def rowwise(lengths: Sequence[int] = OCTAVES, **fields: Any) -> list[Record]:
     """Make a sweep of one row after another."""
     return sweep("rowwise", lengths, **({"seconds": slow, "peak": no_matrix} | fields))
+
+
+def series_of(
+    table: pd.DataFrame, spreads: Mapping[str, float] | None = None
+) -> list[LengthSeries]:
+    return sweeps(records_of(table), spreads)
+
+
+def fits_of(table: pd.DataFrame, spreads: Mapping[str, float] | None = None) -> list[SeriesFit]:
+    return [fit_series(series) for series in series_of(table, spreads)]

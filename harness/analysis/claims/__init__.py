@@ -24,10 +24,10 @@ from harness.analysis.claims import (
 from harness.analysis.claims.evidence import Claim, Evidence, missing, place_of
 from harness.analysis.claims.evidence import Verdict as Verdict
 from harness.analysis.claims.evidence import overall as overall
-from harness.analysis.claims.exact import read_findings
 from harness.analysis.fits.ratio import rounds_by_cell
-from harness.analysis.fits.series import SeriesFit, fit_series, read_records, sweeps
+from harness.analysis.fits.series import SeriesFit, fit_series, sweeps
 from harness.records.noise import spreads_of
+from harness.records.tables import findings_of, records_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -70,12 +70,12 @@ def judge_run(
     `facts` is the run's run.json, `conformance` its table of behaviours, `samples` its raw
     samples: with them ratios pair by round. ValueError if two rows of `table` are the same cell.
     """
-    records = tuple(read_records(table))
+    records = tuple(records_of(table))
     evidence = Evidence(
         records,
         tuple(fit_series(series) for series in sweeps(records, spreads_of(facts))),
         facts,
-        conformance=read_findings(conformance),
+        conformance=() if conformance is None else tuple(findings_of(conformance)),
         rounds={} if samples is None else rounds_by_cell(samples),
     )
     for claim in CLAIMS:

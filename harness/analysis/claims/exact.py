@@ -23,7 +23,7 @@ from harness.analysis.claims.evidence import (
 from harness.records.record import CONFORMS, REFUSES, Finding
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 
 # `1.002 [0.997, 1.007]`: a figure with its interval inside the text of what was observed.
@@ -99,16 +99,6 @@ def figure(rows: Sequence[Finding]) -> tuple[Estimate, float | None]:
         return NOTHING, None
     value, low, high = map(float, found.groups())
     return (value, low, high), float(expected[0])
-
-
-def read_findings(table: pd.DataFrame | None) -> tuple[Finding, ...]:
-    """Turn the rows of a conformance table back into findings."""
-    if table is None:
-        return ()
-    rows = table.astype(object).where(table.notna(), None).to_dict("records")
-    return tuple(
-        Finding.from_dict({str(name): value for name, value in row.items()}) for row in rows
-    )
 
 
 def device_rule(evidence: Evidence, claim: Claim) -> list[Verdict]:

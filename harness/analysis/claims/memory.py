@@ -25,16 +25,10 @@ from harness.analysis.claims.evidence import (
 )
 from harness.analysis.claims.growth import extent, judge_memory, shape_text, time_part
 from harness.analysis.fits.memory_fit import MemoryFit
-from harness.analysis.fits.series import (
-    LengthSeries,
-    SeriesFit,
-    SeriesKey,
-    is_ok,
-    is_square,
-    read_records,
-)
+from harness.analysis.fits.series import LengthSeries, SeriesFit, SeriesKey, is_ok, is_square
 from harness.cases.shape import ITEM_SIZES
 from harness.records.record import Record
+from harness.records.tables import records_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -176,7 +170,7 @@ def predicted_scores(table: pd.DataFrame) -> pd.DataFrame:
     """
     import pandas as pd
 
-    rows = [measured_row(record) for record in read_records(table) if stores(record)]
+    rows = [measured_row(record) for record in records_of(table) if stores(record)]
     seen = {(row["length"], row["heads"], row["itemsize"], row["batch"]) for row in rows}
     for length in ARTICLE_LENGTHS:
         for heads in ARTICLE_HEADS:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Self
 from harness.analysis.fits.memory_fit import MemoryFit, fit_memory
 from harness.analysis.fits.time_fit import TimeFit, fit_time
 from harness.cases.shape import FIXED, Fixed
-from harness.records.record import COLUMNS, Record, Status
+from harness.records.record import Record, Status
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,23 +38,6 @@ class SeriesKey(Fixed):
         return tuple(f"{value:09d}" if isinstance(value, int) else str(value) for value in values)
 
 
-def read_records(table: pd.DataFrame) -> list[Record]:
-    """Turn the rows of a table of cells back into records, absent values into the default."""
-    import pandas as pd
-
-    def plain(name: str, value: Any) -> Any:
-        if name == "replica_medians_s":
-            return tuple(value) if isinstance(value, Sequence) or hasattr(value, "shape") else None
-        return COLUMNS[name].default if pd.isna(value) else value
-
-    names = [name for name in table.columns if name in COLUMNS]
-    rows = table[names].to_dict("records")
-    return [
-        Record.from_dict({str(name): plain(str(name), value) for name, value in row.items()})
-        for row in rows
-    ]
-
-
 def is_ok(record: Record) -> bool:
     """Whether the cell agreed with the oracle, so that its figures count."""
     return record.status == Status.OK
@@ -64,8 +47,6 @@ def is_square(record: Record) -> bool:
     """Whether the cell is self-attention: as many queries as keys."""
     return record.length_query == record.length_key
 
-
-__all__ = ["LengthSeries", "SeriesFit", "SeriesKey", "fit_all", "length_series"]
 
 LENGTHS_LEAST = 4
 # CUDA's caching allocator hands out multiples of 512 bytes.
@@ -140,8 +121,8 @@ class SeriesFit:
     memory: MemoryFit | None
 
 
-def length_series(
-    table: pd.DataFrame, spreads: Mapping[str, float] | None = None
+def sweeps(
+    records: Iterable[Record], spreads: Mapping[str, float] | None = None
 ) -> list[LengthSeries]:
     """Return every sweep of at least 4 square lengths, in the order of the key, then of T.
 
@@ -149,13 +130,6 @@ def length_series(
     recorded kernel splits a sweep. `spreads` is {cell: relative noise of one process}, as an A/A
     run saw it: no cell is taken to be quieter. ValueError if two rows have one key and length.
     """
-    return sweeps(read_records(table), spreads)
-
-
-def sweeps(
-    records: Iterable[Record], spreads: Mapping[str, float] | None = None
-) -> list[LengthSeries]:
-    """Do the work of `length_series` on records."""
     groups: defaultdict[SeriesKey, list[Record]] = defaultdict(list)
     for record in filter(is_square, records):
         groups[SeriesKey.of(record)].append(record)
@@ -181,11 +155,6 @@ def split(
         for name, group in groupby(seen, key=lambda pair: pair[0])
     ]
     return [part for part in parts if len(part.lengths) >= LENGTHS_LEAST]
-
-
-def fit_all(table: pd.DataFrame, spreads: Mapping[str, float] | None = None) -> list[SeriesFit]:
-    """Fit the time and the peak of every sweep, in the order of `length_series`."""
-    return [fit_series(series) for series in length_series(table, spreads)]
 
 
 def fit_series(series: LengthSeries) -> SeriesFit:

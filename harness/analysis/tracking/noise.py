@@ -13,10 +13,11 @@ import numpy as np
 
 from harness.analysis.fits.intervals import REPLICAS_LEAST
 from harness.analysis.fits.ratio import Rounds, rounds_by_cell, time_ratio
-from harness.analysis.fits.series import is_ok, read_records
+from harness.analysis.fits.series import is_ok
 from harness.analysis.tracking.change import between_floor, smallest_change
 from harness.records.noise import COLUMNS, Noise, every_row, twin_of
 from harness.records.record import Record
+from harness.records.tables import records_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,7 +32,7 @@ def noise_table(table: pd.DataFrame, samples: pd.DataFrame) -> pd.DataFrame:
     """Return one row per cell of an A/A run that was timed under both labels."""
     import pandas as pd
 
-    found = noises(read_records(table), rounds_by_cell(samples))
+    found = noises(records_of(table), rounds_by_cell(samples))
     rows = [asdict(noise) for noise in found]
     return pd.DataFrame(rows, columns=list(COLUMNS)).astype(COLUMNS)
 

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from harness.analysis.fits.series import read_records
 from harness.records.record import REFUSES, Finding, Record, Status
 from harness.records.store import Run, finite
-from harness.records.tables import findings_of
+from harness.records.tables import findings_of, records_of
 
 # Tags of an outcome; a cell that is ok has none. An error is a fault outside the answer itself.
 OUTCOMES = {
@@ -46,7 +45,7 @@ class Timed:
 
 def records(run: Run) -> Iterator[Record]:
     """Yield the cells of a run in their order; what is absent or not finite is None."""
-    for record in read_records(run.table):
+    for record in records_of(run.table):
         yield Record.from_dict({name: _plain(value) for name, value in record.as_dict().items()})
 
 

@@ -50,9 +50,9 @@ def training_table(frame: pd.DataFrame) -> pd.DataFrame:
     """Return one row per backend: three times, backward over forward, the peak, bytes held."""
     import pandas as pd
 
-    from harness.analysis.fits.series import read_records
+    from harness.records.tables import records_of
 
-    cells = {(cell.backend, cell.phase): cell for cell in read_records(frame)}
+    cells = {(cell.backend, cell.phase): cell for cell in records_of(frame)}
     names = shown(frame[frame["phase"] != "forward"])
     columns = ["backend", *TIMES.values(), "backward / forward", "by products"]
     rows = [_row(name, cells) for name in names]
@@ -91,11 +91,12 @@ def _ratio(backward: Record | None, forward: Record | None) -> str:
 def held_pivot(frame: pd.DataFrame, *, count: int = 7) -> pd.DataFrame:
     """Return the bytes held by backend and T, the score matrices in them, the law in bytes."""
     from harness.analysis.claims.training import kept_bytes_sweeps
-    from harness.analysis.fits.series import SeriesFit, memory_fit, read_records
+    from harness.analysis.fits.series import SeriesFit, memory_fit
+    from harness.records.tables import records_of
     from harness.report.panels import Panel, index_fits, law_text, matrices_text
 
     table = pivot(frame, "held_bytes", units.size, count=count)
-    sweeps = kept_bytes_sweeps(read_records(frame))
+    sweeps = kept_bytes_sweeps(records_of(frame))
     fits = index_fits(SeriesFit(each, None, memory_fit(each)) for each in sweeps)
     panel = Panel.of(next(frame.itertuples()))
     found = [fits.get((panel, name)) for name in table["backend"]]

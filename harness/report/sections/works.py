@@ -118,10 +118,10 @@ POSITIONS = (
 def works_section(view: View, gallery: Gallery) -> str:
     """Show ratios between ways, the share of projections, and the time per position."""
     from harness.analysis.claims.evidence import Evidence
-    from harness.analysis.fits.series import read_records
+    from harness.records.tables import records_of
 
     others = view.table[view.table["work"] != "attention"]
-    evidence = Evidence(tuple(read_records(others)), (), {})
+    evidence = Evidence(tuple(records_of(others)), (), {})
     parts = [
         _block("One way over another", RATIOS, ratio_table(evidence)),
         _block("Projections in a layer", SHARES_NOTE, share_table(evidence)),

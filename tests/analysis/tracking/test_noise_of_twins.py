@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from harness.analysis.fits.laws import read_series
-from harness.analysis.fits.series import fit_all, length_series
 from harness.analysis.tracking.change import between_floor, smallest_change
 from harness.analysis.tracking.noise import noise_table, noises, process_spread
 from harness.cases.case import Case, cell_name
 from harness.records.noise import COLUMNS, twin_of
 from harness.records.record import Record, Status
 from harness.records.tables import make_samples, make_table
+from tests.support.sweep_tables import fits_of, series_of
 
 CASE = Case.square(64)
 LENGTHS = (64, 128, 256, 512, 1024, 2048, 4096)
@@ -131,12 +131,12 @@ def test_the_spread_of_a_cell_reaches_its_fit() -> None:
     ]
     table = make_table(records)
     spreads = {records[-1].cell: 0.4, "another.cell": 0.9}
-    [series] = length_series(table, spreads)
+    [series] = series_of(table, spreads)
     assert series.spreads == (0.0,) * 6 + (0.4,)
     assert series.only([64, 4096]).spreads == (0.0, 0.4)
     widths = []
     for known in (None, {record.cell: 0.2 for record in records}):
-        [fit] = fit_all(table, known)
+        [fit] = fits_of(table, known)
         assert fit.time is not None
         assert fit.time.low is not None
         assert fit.time.high is not None
