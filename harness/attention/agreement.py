@@ -21,6 +21,10 @@ LARGEST_SHARE = 0.05  # of max|oracle|: naive bf16 can itself be 0.30 off on pea
 # Rounding steps of the accumulating type (float32, or float64 with the oracle's own error): a
 # few rows of the naive formula can be exact by luck. Largest seen in an honest kernel: 10.
 STEPS = 32
+OUTPUT_FACTOR = 2.0  # times the naive formula's error in the same dtype
+# Rows of a group on which the two formulas are computed: bfloat16 products are 8 times slower
+# on a CPU than the oracle's, and a largest error hardly grows from 64 rows to all.
+FORMULA_ROWS = 64
 
 
 def allowed(naive_error: float, size: float, *, dtype: torch.dtype, factor: float) -> float:
@@ -83,12 +87,6 @@ def _plain(value: object) -> str:
     if isinstance(value, tuple):
         return f"({', '.join(str(int(size)) for size in value)})"
     return str(value).removeprefix("torch.")
-
-
-OUTPUT_FACTOR = 2.0  # times the naive formula's error in the same dtype
-# Rows of a group on which the two formulas are computed: bfloat16 products are 8 times slower
-# on a CPU than the oracle's, and a largest error hardly grows from 64 rows to all.
-FORMULA_ROWS = 64
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from harness.cases.case import Case
 
 Call = Callable[[], "torch.Tensor"]
+REASON_LENGTH = 160
+# Everything seen from broken installs; a KeyboardInterrupt is not one of them.
+BROKEN = (Exception, SystemExit)
 
 
 class Unsupported(Exception):
@@ -163,11 +166,6 @@ def wrap_function(name: str, function: Callable[..., Any]) -> Backend:
 
     FunctionBackend.name = name
     return FunctionBackend()
-
-
-REASON_LENGTH = 160
-# Everything seen from broken installs; a KeyboardInterrupt is not one of them.
-BROKEN = (Exception, SystemExit)
 
 
 def one_line(error: BaseException | str) -> str:

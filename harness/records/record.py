@@ -10,6 +10,23 @@ from typing import Any, Self
 from harness.cases.shape import AXES, Shape
 
 SCHEMA_VERSION = 1
+# How a column of a record comes from what the replicas saw of a cell.
+FIRST, MEAN = "first", "mean"
+FLAGS = {
+    "unconverged": "the time cap came first: raise the cap or quiet the machine",
+    "drift": "the first and last third differ by over 3 %: warm up longer or look for throttling",
+    "contended": "other processes or the hypervisor took the cores: close them and run again",
+    "launch_bound": "the host could not queue work ahead of the device: try the graph_time metric",
+    "power_capped": "the card held its clocks down at its power limit: compare with care",
+    "too_hot": "the card slowed down from heat or a fault, again and again: check its cooling",
+    "grid_ticks": "times are multiples of the timer tick: leave one core free of threads",
+}
+CONFORMS, DEVIATES, REFUSES, CRASHES = "conforms", "deviates", "refuses", "crashes"
+VERDICTS = (CONFORMS, DEVIATES, REFUSES, CRASHES)
+# What stands in the place of a backend where torch itself is asked.
+NO_BACKEND = "torch"
+# How the reason begins: a deviation that is known does not fail a run.
+KNOWN, GONE = "known: ", "gone: "
 
 
 class Status(StrEnum):
@@ -26,10 +43,6 @@ class Status(StrEnum):
 
 
 FAILURES = {Status.DISAGREES, Status.CRASHED, Status.TIMED_OUT, Status.ERROR}
-
-
-# How a column of a record comes from what the replicas saw of a cell.
-FIRST, MEAN = "first", "mean"
 
 
 def column(
@@ -168,25 +181,6 @@ class Observation:
         """Rebuild an observation from its JSON form."""
         tuples = {name: tuple(values.get(name) or ()) for name in ("samples_s", "flags")}
         return cls(**values | tuples | {"status": Status(values["status"])})
-
-
-FLAGS = {
-    "unconverged": "the time cap came first: raise the cap or quiet the machine",
-    "drift": "the first and last third differ by over 3 %: warm up longer or look for throttling",
-    "contended": "other processes or the hypervisor took the cores: close them and run again",
-    "launch_bound": "the host could not queue work ahead of the device: try the graph_time metric",
-    "power_capped": "the card held its clocks down at its power limit: compare with care",
-    "too_hot": "the card slowed down from heat or a fault, again and again: check its cooling",
-    "grid_ticks": "times are multiples of the timer tick: leave one core free of threads",
-}
-
-
-CONFORMS, DEVIATES, REFUSES, CRASHES = "conforms", "deviates", "refuses", "crashes"
-VERDICTS = (CONFORMS, DEVIATES, REFUSES, CRASHES)
-# What stands in the place of a backend where torch itself is asked.
-NO_BACKEND = "torch"
-# How the reason begins: a deviation that is known does not fail a run.
-KNOWN, GONE = "known: ", "gone: "
 
 
 @dataclass(frozen=True)

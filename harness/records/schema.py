@@ -28,6 +28,36 @@ from harness.records.record import COLUMNS, Finding, Status
 WHOLE_MOST = 2**63 - 1  # what a column of 64 bits holds
 Row = tuple[int, dict[str, str]]
 DEPTH_MOST = 20  # how deep facts may be nested; those of this program are four deep
+SHAPE_MOST = 2**31 - 1  # what torch takes for the size of one axis of a kernel's grid
+# Times outside are faults of a file: light goes 0.3 mm in a picosecond, and 1e9 s are 31 years.
+SECONDS_LEAST, SECONDS_MOST = 1e-12, 1e9
+Line = Annotated[str, AfterValidator(printable)]
+Size = Annotated[int, Limit(gt=0, le=SHAPE_MOST)]
+Count = Annotated[int, Limit(ge=0, le=WHOLE_MOST)]
+Number = Annotated[float, Limit(ge=0, allow_inf_nan=False)]
+Seconds = Annotated[float, Limit(ge=SECONDS_LEAST, le=SECONDS_MOST)]
+Medians = Annotated[tuple[Seconds, ...], Limit(strict=False)]
+KINDS: dict[str, Any] = {
+    "str": Line, "str | None": Line | None, "int": Size, "int | None": Count | None,
+    "float | None": Number | None, "bool | None": bool | None,
+    "tuple[float, ...] | None": Medians | None,
+}  # fmt: skip
+# Columns that are held to more than their type.
+NARROWER: dict[str, Any] = {
+    "dtype": Literal[tuple(DTYPE_CODES)], "mask": Literal[tuple(MASK_CODES)],
+    "phase": Literal[tuple(PHASE_CODES)], "work": Literal[tuple(WORK_CODES)],
+    "status": Literal[tuple(map(str, Status))], "window": Size | None,
+    **dict.fromkeys(("time_median_s", "time_min_s", "first_call_s"), Seconds | None),
+}  # fmt: skip
+SAMPLES = TypeAdapter(list[list[Number]], config=ConfigDict(strict=True))
+PARSERS: dict[str, Any] = {
+    "str": str, "int": int, "float": float, "bool": {"True": True, "False": False}.__getitem__,
+    "tuple[float, ...]": lambda text: tuple(float(part) for part in text.split()),
+}  # fmt: skip
+WORDS = {
+    "int": "a whole number", "float": "a number", "bool": "True or False",
+    "tuple[float, ...]": "numbers with blanks between them",
+}  # fmt: skip
 
 
 def parse_json(text: str | bytes) -> Any:
@@ -90,32 +120,6 @@ def read_text(path: Path) -> str:
         raise unreadable(path, error) from None
 
 
-SHAPE_MOST = 2**31 - 1  # what torch takes for the size of one axis of a kernel's grid
-# Times outside are faults of a file: light goes 0.3 mm in a picosecond, and 1e9 s are 31 years.
-SECONDS_LEAST, SECONDS_MOST = 1e-12, 1e9
-
-Line = Annotated[str, AfterValidator(printable)]
-Size = Annotated[int, Limit(gt=0, le=SHAPE_MOST)]
-Count = Annotated[int, Limit(ge=0, le=WHOLE_MOST)]
-Number = Annotated[float, Limit(ge=0, allow_inf_nan=False)]
-Seconds = Annotated[float, Limit(ge=SECONDS_LEAST, le=SECONDS_MOST)]
-Medians = Annotated[tuple[Seconds, ...], Limit(strict=False)]
-
-KINDS: dict[str, Any] = {
-    "str": Line, "str | None": Line | None, "int": Size, "int | None": Count | None,
-    "float | None": Number | None, "bool | None": bool | None,
-    "tuple[float, ...] | None": Medians | None,
-}  # fmt: skip
-# Columns that are held to more than their type.
-NARROWER: dict[str, Any] = {
-    "dtype": Literal[tuple(DTYPE_CODES)], "mask": Literal[tuple(MASK_CODES)],
-    "phase": Literal[tuple(PHASE_CODES)], "work": Literal[tuple(WORK_CODES)],
-    "status": Literal[tuple(map(str, Status))], "window": Size | None,
-    **dict.fromkeys(("time_median_s", "time_min_s", "first_call_s"), Seconds | None),
-}  # fmt: skip
-SAMPLES = TypeAdapter(list[list[Number]], config=ConfigDict(strict=True))
-
-
 def model_of(name: str, items: Iterable[Field[Any]]) -> type[BaseModel]:
     """Make the model of a row: each column is held to its type, and some to more than that."""
     kinds: dict[str, Any] = {
@@ -176,13 +180,3 @@ def _parse(name: str, text: str, kind: str) -> Any:
     except (ValueError, KeyError):
         wanted = f"must be {WORDS[kind.removesuffix(' | None')]}"
         raise ValueError(f"{name} = {shown(text)}: {wanted}") from None
-
-
-PARSERS: dict[str, Any] = {
-    "str": str, "int": int, "float": float, "bool": {"True": True, "False": False}.__getitem__,
-    "tuple[float, ...]": lambda text: tuple(float(part) for part in text.split()),
-}  # fmt: skip
-WORDS = {
-    "int": "a whole number", "float": "a number", "bool": "True or False",
-    "tuple[float, ...]": "numbers with blanks between them",
-}  # fmt: skip

@@ -103,7 +103,7 @@ class Entry:
 
 
 def entries(claims: Sequence[Claim], verdicts: Sequence[Verdict]) -> list[Entry]:
-    """Return one entry per claim, in the order of the ledger."""
+    """Return one entry per claim, in the order A, B, C, D."""
     from harness.analysis.claims.evidence import overall
 
     return [

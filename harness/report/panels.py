@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from harness.analysis.fits.series import SeriesFit
 
 LENGTHS = ["length_query", "length_key"]
+SHARED = list(FIXED)
+REASONS = {"few": "too few lengths", "floor": "near the floor", "misfit": "no law fits"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,9 +88,6 @@ class Panel(Fixed):
         ]
         work = list(WORK_CODES).index(self.work) if self.work in WORK_CODES else len(WORK_CODES)
         return (self.device, work, *places, self.batch, self.heads, self.heads_kv, self.slug)
-
-
-SHARED = list(FIXED)
 
 
 def distinct(table: pd.DataFrame) -> pd.DataFrame:
@@ -157,7 +156,6 @@ def choose_lengths(lengths: Sequence[int], count: int) -> list[int]:
 
 
 FitIndex = dict[tuple[Panel, str], "SeriesFit"]
-REASONS = {"few": "too few lengths", "floor": "near the floor", "misfit": "no law fits"}
 
 
 def index_fits(fits: Iterable[SeriesFit]) -> FitIndex:

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from harness.records.store import Run
 
 RATIO_COLUMNS = ["backend", "length", "ratio", "low", "high"]
+DEFAULT_BASELINE = "naive"
+# Columns that no table or figure shows: dropped once, since every cut of a frame copies them all.
+UNSEEN = [name for name, item in COLUMNS.items() if not item.metadata.get("shown", True)]
 
 
 def speedups(
@@ -71,11 +74,6 @@ def ratio_of(
 
     ratio = time_ratio(top, bottom, rounds=rounds)
     return ratio.value, ratio.low, ratio.high
-
-
-DEFAULT_BASELINE = "naive"
-# Columns that no table or figure shows: dropped once, since every cut of a frame copies them all.
-UNSEEN = [name for name, item in COLUMNS.items() if not item.metadata.get("shown", True)]
 
 
 @dataclass(frozen=True)

@@ -2,25 +2,28 @@
 
 import json
 import re
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from harness.records.store import load_run
-from tests.support.run_suite import ROOT, TINY, command, folder_of_run, lines_written, run
+from tests.support.run_suite import ROOT, TINY, Ended, command, folder_of_run, run_one_by_one
 
-
-@pytest.fixture(scope="module")
-def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    folder = tmp_path_factory.mktemp("measured")
-    done = run(folder, "--attn-backends", "naive,sdpa,sdpa-cudnn", "--attn-replicas", "2")
-    assert done.returncode == 0, done.stdout + done.stderr
-    return folder, done.stdout
+# What is wrong, and what is said of it.
+WRONG = {
+    "--attn-backends nave": "unknown backend 'nave'; valid: naive, rowwise",
+    "--attn-grid quik": "unknown grid 'quik'; valid: full, nightly, quick",
+    "--attn-device gpu": "unknown device 'gpu'; valid: auto, cpu, cuda, cuda:N",
+    "--attn-replicas 0": "--attn-replicas must be",
+    "--attn-precision x": "--attn-precision must be a number above 0, not 'x'",
+    "--attn-pool rya": "unknown pool 'rya'; valid: local, inline",
+    "--attn-extra-backend planted": "an extra backend is MODULE:ATTR, not 'planted'",
+    "--attn-results /proc/nowhere": "/proc/nowhere",
+}
+NAMES = "--collect-only -q -k"
 
 
 def test_a_run_writes_every_file(measured: tuple[Path, str]) -> None:
@@ -85,52 +88,30 @@ def test_the_summary_fits_100_columns(measured: tuple[Path, str]) -> None:
         assert word in text, word
 
 
-def test_faults_fail_the_run_and_only_their_cells(tmp_path: Path) -> None:
-    done = run(
-        tmp_path, "--attn-backends", "naive,wrong-mask,exits",
-        "--attn-extra-backend", "planted:wrong_mask", "--attn-extra-backend", "planted:exits",
-    )  # fmt: skip
-    assert done.returncode == 1, done.stdout + done.stderr
-    table = load_run(folder_of_run(tmp_path)).table.set_index("cell")
-    # Without a mask there is nothing to get wrong.
-    assert table.loc["wrong-mask.fwd-t16-h2-d8-f32-full", "status"] == "ok"
-    assert table.loc["wrong-mask.fwd-t16-h2-d8-f32-causal", "status"] == "disagrees"
-    assert pd.isna(table.loc["wrong-mask.fwd-t16-h2-d8-f32-causal", "time_median_s"])
-    # No tiny call writes off a backend of one's own: it would end as an outcome, not a failure.
-    assert set(table[table["backend"] == "exits"]["status"]) == {"crashed"}
-    assert set(table[table["backend"] == "naive"]["status"]) == {"ok"}
-    assert "disagrees: " in done.stdout
-    found = load_run(folder_of_run(tmp_path)).conformance.set_index(["backend", "behaviour"])
-    assert found.loc[("wrong-mask", "causal-sees-itself"), "verdict"] == "deviates"
-    assert "wrong-mask.causal-sees-itself: deviates: expected 100; 110; 111" in done.stdout
+@pytest.fixture(scope="module")
+def unmeasured(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ended]:
+    """What runs say that measure nothing; none of them leaves a folder of results."""
+    folder = tmp_path_factory.mktemp("unmeasured")
+    options = {one: one.split() for one in WRONG}
+    options[NAMES] = [*NAMES.split(), "sdpa-flash and t32 and causal"]
+    ended = run_one_by_one(*(command(folder, *words) for words in options.values()))
+    assert not (folder / "results").exists()
+    return dict(zip(options, ended, strict=True))
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (["--attn-backends", "nave"], "unknown backend 'nave'; valid: naive, rowwise"),
-        (["--attn-grid", "quik"], "unknown grid 'quik'; valid: full, nightly, quick"),
-        (["--attn-device", "gpu"], "unknown device 'gpu'; valid: auto, cpu, cuda, cuda:N"),
-        (["--attn-replicas", "0"], "--attn-replicas must be"),
-        (["--attn-precision", "x"], "--attn-precision must be a number above 0, not 'x'"),
-        (["--attn-pool", "rya"], "unknown pool 'rya'; valid: local, inline"),
-        (["--attn-extra-backend", "planted"], "an extra backend is MODULE:ATTR, not 'planted'"),
-        (["--attn-results", "/proc/nowhere"], "/proc/nowhere"),
-    ],
-)
+@pytest.mark.parametrize("option", WRONG)
 def test_a_wrong_option_is_one_line_and_changes_no_file(
-    tmp_path: Path, options: list[str], words: str
+    unmeasured: dict[str, Ended], option: str
 ) -> None:
-    done = run(tmp_path, *options)
-    assert done.returncode == 4, done.stdout + done.stderr
-    assert words in done.stdout + done.stderr
-    assert "Traceback" not in done.stdout + done.stderr
-    assert not (tmp_path / "results").exists()
+    code, text = unmeasured[option]
+    assert code == 4, text
+    assert WRONG[option] in text
+    assert "Traceback" not in text
 
 
-def test_names_select_cells(tmp_path: Path) -> None:
-    done = run(tmp_path, "--collect-only", "-q", "-k", "sdpa-flash and t32 and causal")
-    assert re.findall(r"\[(.*)\]", done.stdout) == ["sdpa-flash.fwd-t32-h2-d8-f32-causal"]
+def test_names_select_cells(unmeasured: dict[str, Ended]) -> None:
+    names = re.findall(r"\[(.*)\]", unmeasured[NAMES].text)
+    assert names == ["sdpa-flash.fwd-t32-h2-d8-f32-causal"]
 
 
 def test_ten_thousand_cells_are_collected_in_3_seconds_without_torch(tmp_path: Path) -> None:
@@ -154,28 +135,3 @@ def test_ten_thousand_cells_are_collected_in_3_seconds_without_torch(tmp_path: P
     seconds, torch = re.findall(r"seconds ([\d.]+) (\w+)", done.stdout)[0]
     assert torch == "False"
     assert float(seconds) < 3, f"took {seconds} s of processor time"
-
-
-def test_a_run_killed_half_way_is_still_reported(tmp_path: Path) -> None:
-    lengths = ", ".join(str(64 * n) for n in range(1, 30))
-    grid = TINY.replace("length = [16, 32]", f"length = [{lengths}]").replace("0.01", "0.2")
-    process = subprocess.Popen(
-        command(tmp_path, "--attn-backends", "naive,sdpa", grid=grid),
-        cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline and lines_written(tmp_path) < 6:
-        time.sleep(0.1)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    measured = lines_written(tmp_path)
-    assert 6 <= measured < 116, "the run had ended before it was killed"
-    done = subprocess.run(
-        [sys.executable, "-m", "harness", "report", "--results", str(tmp_path / "results"),
-         "--reports", str(tmp_path / "reports")],
-        cwd=ROOT, capture_output=True, text=True,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert f"ok {measured}" in done.stdout
-    report = next((tmp_path / "reports").glob("*/README.md")).read_text()
-    assert "cut short" in report or "incomplete" in report.lower()

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from harness.measure.protocol import WorkerSpec
 from harness.records.record import FINDING_COLUMNS, Finding, Question
 from harness.records.store import CONFORMANCE, load_run
 from harness.records.writer import RunWriter, new_folder
-from harness.run.pool import Pool, make_pool
-from tests.support import ROOT
+from harness.run.pool import Pool
 
 
 def finding(behaviour: str = "shapes", **fields: Any) -> Finding:
@@ -67,18 +64,6 @@ def test_a_poisoned_row_is_named_in_one_line(tmp_path: Path) -> None:
     run.finish()
     with pytest.raises(ValueError, match=r"conformance.csv cannot be read: .*'perhaps'; valid"):
         load_run(run.folder)
-
-
-@pytest.fixture(scope="module")
-def pool() -> Iterator[Pool]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", str(ROOT / "tests" / "support"))
-        extra = ("planted:exits", "planted:wrong_mask")
-        made = make_pool(
-            "local", WorkerSpec(device="cpu", extra_backends=extra), replicas=1, timeout_s=20.0
-        )
-        yield made
-        made.close()
 
 
 def test_a_crash_is_blamed_on_its_behaviour_and_the_pool_goes_on(pool: Pool) -> None:

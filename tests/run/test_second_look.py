@@ -9,19 +9,17 @@ import pandas as pd
 import pytest
 
 from harness.records.store import load_run
-from tests.support.run_suite import TINY, folder_of_run, run
+from tests.support.run_suite import TINY, Ended, command, folder_of_run, run, run_one_by_one
 
 NIGHTS = 14
-LENGTHS = TINY.replace("length = [16, 32]", "length = [64, 96, 128, 192]")
 ASK = ("--attn-backends", "naive,sdpa", "-k", "not behaviour", "--attn-replicas", "3")
 
 
 @pytest.fixture(scope="module")
-def tracked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def tracked(measured: tuple[Path, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A real run, and a made-up past in which naive took half the time."""
     folder = tmp_path_factory.mktemp("tracked")
-    done = run(folder, *ASK, grid=LENGTHS)
-    assert done.returncode == 0, done.stdout
+    shutil.copytree(measured[0] / "results", folder / "results")
     last = folder_of_run(folder)
     drawn = np.random.default_rng(0)
     for night in range(NIGHTS):
@@ -44,9 +42,27 @@ def tracked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def unmeasured(tracked: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ended]:
+    """What is said where there is nothing to look at again, or no telling what."""
+    alone, other = (tmp_path_factory.mktemp(name) for name in ("alone", "other"))
+    last = folder_of_run(tracked)
+    shutil.copytree(last, alone / "results" / last.name)
+    results = ("--attn-results", str(tracked / "results"))
+    look = (*ASK, "--attn-confirm", last.name)
+    commands = {
+        "grid": command(other, *look, *results, grid=TINY.replace("32]", "48]")),
+        "name": command(tracked, *ASK, "--attn-confirm", "nowhere"),
+        "nothing": command(alone, *look),
+    }
+    ended = dict(zip(commands, run_one_by_one(*commands.values()), strict=True))
+    assert len(list((alone / "results").glob("*/run.json"))) == 1
+    return ended
+
+
 def test_candidates_and_controls_alone_are_measured_again(tracked: Path) -> None:
     last = folder_of_run(tracked)
-    done = run(tracked, *ASK, "--attn-confirm", last.name, grid=LENGTHS)
+    done = run(tracked, *ASK, "--attn-confirm", last.name)
     assert done.returncode == 0, done.stdout + done.stderr
     assert folder_of_run(tracked) == last, "a second look is not the newest run"
     again = next(tracked.glob("results/*-confirm-*"))
@@ -54,29 +70,28 @@ def test_candidates_and_controls_alone_are_measured_again(tracked: Path) -> None
     assert found.facts["confirms"] == last.name
     cells = set(found.table["cell"])
     naive = {cell for cell in cells if cell.startswith("naive.")}
-    assert len(naive) == 8, "every cell that takes twice as long"
+    assert len(naive) == 4, "every cell that takes twice as long"
     controls = cells - naive
     assert 1 <= len(controls) <= 5
     assert all(cell.startswith("sdpa.") for cell in controls)
     assert (found.table["replicas"] == 3).all()
 
 
-def test_another_grid_is_refused(tracked: Path) -> None:
-    last = folder_of_run(tracked)
-    done = run(tracked, *ASK, "--attn-confirm", last.name)
-    assert done.returncode == 4
-    assert f"{last.name} was measured on another grid than 'tiny'" in done.stdout + done.stderr
+def test_another_grid_is_refused(unmeasured: dict[str, Ended], tracked: Path) -> None:
+    code, text = unmeasured["grid"]
+    assert code == 4
+    assert f"{folder_of_run(tracked).name} was measured on another grid than 'tiny'" in text
 
 
-def test_an_unknown_run_is_one_line(tracked: Path) -> None:
-    done = run(tracked, *ASK, "--attn-confirm", "nowhere", grid=LENGTHS)
-    assert done.returncode == 4
-    assert "no run 'nowhere' in " in done.stdout + done.stderr
+def test_an_unknown_run_is_one_line(unmeasured: dict[str, Ended]) -> None:
+    code, text = unmeasured["name"]
+    assert code == 4
+    assert "no run 'nowhere' in " in text
 
 
-def test_a_run_without_candidates_needs_no_second_look(tracked: Path, tmp_path: Path) -> None:
-    shutil.copytree(folder_of_run(tracked), tmp_path / "results" / folder_of_run(tracked).name)
-    done = run(tmp_path, *ASK, "--attn-confirm", folder_of_run(tracked).name, grid=LENGTHS)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert f"nothing to confirm in {folder_of_run(tracked).name}" in done.stdout
-    assert len(list((tmp_path / "results").glob("*/run.json"))) == 1
+def test_a_run_without_candidates_needs_no_second_look(
+    unmeasured: dict[str, Ended], tracked: Path
+) -> None:
+    code, text = unmeasured["nothing"]
+    assert code == 0, text
+    assert f"nothing to confirm in {folder_of_run(tracked).name}" in text

@@ -1,14 +1,18 @@
-"""Ask the command line inside this process, as a user would: a code and two texts come back."""
+"""The command line, asked as a user would: inside this process, or in one of its own."""
 
 from __future__ import annotations
 
 import io
+import subprocess
 import sys
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from pathlib import Path
 from unittest.mock import patch
 
 from harness.__main__ import main
+from tests.support import ROOT
+from tests.support.run_suite import environment
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,15 @@ def ask(*words: str) -> Answer:
         except SystemExit as exit:
             code = int(exit.code or 0)
     return Answer(code, out.getvalue(), err.getvalue())
+
+
+def ask_process(*words: str, folder: Path = ROOT) -> Answer:
+    """Run one command in a process of its own, started in this folder."""
+    done = subprocess.run(
+        [sys.executable, "-m", "harness", *words],
+        cwd=folder, env=environment(), capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    return Answer(done.returncode, done.stdout, done.stderr)
 
 
 def assert_polite(answer: Answer) -> None:

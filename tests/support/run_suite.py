@@ -1,9 +1,14 @@
-"""The one door to measuring, opened as a user would: a real pytest run in a process of its own."""
+"""The one door to measuring, opened as a user would: real pytest runs in processes of their own."""
 
+from __future__ import annotations
+
+import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 from tests.support import ROOT
 
@@ -20,9 +25,23 @@ suite = "length"
 length = [16, 32]
 mask = ["full", "causal"]
 """
+END = "<<ended with {}>>"
+ONE_BY_ONE = f"""
+import json, sys, pytest
+for words in json.loads(sys.argv[1]):
+    print({END!r}.format(int(pytest.main(words))), flush=True)
+"""
+
+
+class Ended(NamedTuple):
+    """The exit code and all words of a run that ended before anything was measured."""
+
+    code: int
+    text: str
 
 
 def command(folder: Path, *options: str, grid: str = TINY) -> list[str]:
+    folder.mkdir(exist_ok=True)
     (folder / "tiny.toml").write_text(grid)
     return [
         sys.executable, "-m", "pytest", "suites", "--benchmark-only", "-p", "no:cacheprovider",
@@ -33,7 +52,9 @@ def command(folder: Path, *options: str, grid: str = TINY) -> list[str]:
 
 
 def environment(**more: str) -> dict[str, str]:
-    return os.environ | {"PYTHONPATH": str(ROOT / "tests" / "support")} | more
+    """Return the environment in which the planted backends are found, from any folder."""
+    places = (str(ROOT), str(ROOT / "tests" / "support"))
+    return os.environ | {"PYTHONPATH": os.pathsep.join(places)} | more
 
 
 def run(
@@ -51,6 +72,20 @@ def start(folder: Path, *options: str, grid: str = TINY) -> subprocess.Popen[str
         command(folder, *options, grid=grid),
         cwd=ROOT, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     )  # fmt: skip
+
+
+def run_one_by_one(*commands: list[str]) -> list[Ended]:
+    """Give commands that measure nothing to one process: all but the first start at once."""
+    words = json.dumps([one[3:] for one in commands])
+    done = subprocess.run(
+        [sys.executable, "-c", ONE_BY_ONE, words],
+        cwd=ROOT, env=environment(PYTHONUNBUFFERED="1"), timeout=300, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    parts = re.split(re.escape(END).replace(r"\{\}", r"(\d+)"), done.stdout)
+    ended = [Ended(int(code), text) for text, code in zip(parts[::2], parts[1::2], strict=False)]
+    assert len(ended) == len(commands), done.stdout
+    return ended
 
 
 def folder_of_run(folder: Path) -> Path:

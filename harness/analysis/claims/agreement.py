@@ -26,6 +26,7 @@ from harness.analysis.fits.series import SeriesKey, is_ok
 from harness.records.record import Record, Status
 
 Choice = Callable[[Record], bool]
+ALIBI, PLAIN = "alibi", "causal"
 
 
 def agreement_rule(evidence: Evidence, claim: Claim, *, chosen: Choice) -> list[Verdict]:
@@ -83,9 +84,6 @@ def worst_share(cells: Sequence[Record]) -> Estimate:
         if cell.error_max is not None and cell.tolerance
     ]
     return (max(shares),) * 3 if shares else NOTHING
-
-
-ALIBI, PLAIN = "alibi", "causal"
 
 
 def alibi_rule(evidence: Evidence, claim: Claim) -> list[Verdict]:

@@ -29,6 +29,9 @@ BRIEF = {" grows as ": " ~ ", " over T in ": ", T in "}
 Series = dict[str, str | None]
 Estimate = tuple[float | None, float | None, float | None]
 NOTHING: Estimate = (None, None, None)
+T_SWEEP = "sweep of at least 4 values of T"
+ANY_MASK = tuple(MASKS)
+DENSE_MASKS = tuple(name for name, mask in MASKS.items() if not mask.windowed)
 
 
 class Part(NamedTuple):
@@ -151,11 +154,6 @@ def _place(series: Series, *, short: bool) -> str:
     codes = DTYPE_CODES | MASK_CODES | PHASE_CODES if short else {}
     known = [codes.get(word, word) for word in words if word]
     return f" ({', '.join(known)})" if known else ""
-
-
-T_SWEEP = "sweep of at least 4 values of T"
-ANY_MASK = tuple(MASKS)
-DENSE_MASKS = tuple(name for name, mask in MASKS.items() if not mask.windowed)
 
 
 def names(choose: Callable[[Backend], bool]) -> tuple[str, ...]:

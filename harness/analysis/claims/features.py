@@ -38,6 +38,10 @@ DOMINANT = 0.5
 SHARE_LEAST = 0.10
 
 Sweep = dict[int, Record]
+COUNT_AXES = {"batch": "B", "heads": "H"}
+COUNTS_LEAST = 3
+WORST = 0.01
+Point = tuple[int, int]
 
 
 def features_rule(evidence: Evidence, claim: Claim) -> list[Verdict]:
@@ -135,13 +139,6 @@ def shape(sweep: Sweep, axis: str) -> str:
     kernel = f", kernel {cell.kernel}" if cell.kernel else ""
     seen = ", ".join(map(str, sweep))
     return f"{FEATURE_AXES[axis]} in {{{seen}}}, B={cell.batch} H={cell.heads} {fixed}{kernel}"
-
-
-COUNT_AXES = {"batch": "B", "heads": "H"}
-COUNTS_LEAST = 3
-WORST = 0.01
-
-Point = tuple[int, int]
 
 
 def proportion_rule(evidence: Evidence, claim: Claim) -> list[Verdict]:

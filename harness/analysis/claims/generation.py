@@ -34,6 +34,11 @@ WHOLE, PREFIXES, DECODED = "one-pass", "prefix-passes", "cached-steps"
 STEP_EXPONENTS = {"step-cached": 1.0, "step-recompute": 2.0}
 # Two ends that lie less far apart say nothing about growth.
 RANGE_LEAST = 4
+PARTS = "projections"
+LAYERS = ("layer-naive", "layer-sdpa", "layer-mha")
+# The share at which projections and attention take as long.
+EVEN = 0.5
+SECTION = "Layers, recurrence, generation"
 
 
 def is_taught(record: Record) -> bool:
@@ -106,12 +111,6 @@ def step_rule(evidence: Evidence, claim: Claim) -> list[Verdict]:
         for fit in evidence.sweeps(claim.scope)
         if fit.time
     ]
-
-
-PARTS = "projections"
-LAYERS = ("layer-naive", "layer-sdpa", "layer-mha")
-# The share at which projections and attention take as long.
-EVEN = 0.5
 
 
 def projections_rule(evidence: Evidence, claim: Claim) -> list[Verdict]:
@@ -202,7 +201,6 @@ def crossing(lengths: Sequence[int], shares: Sequence[float]) -> float | None:
     return found
 
 
-SECTION = "Layers, recurrence, generation"
 CLAIMS: tuple[Claim, ...] = (
     Claim(
         id="A11",

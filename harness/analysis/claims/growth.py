@@ -27,6 +27,7 @@ from harness.analysis.fits.time_fit import TimeFit
 TOLERANCE = 0.15
 # A T² term below a tenth of the time at the largest length does not count as quadratic growth.
 SHARE_LEAST = 0.10
+WINDOW_SWEEP = "sliding-window sweep of at least 4 values of T"
 
 
 def judge_exponent(
@@ -213,7 +214,6 @@ def window_verdict(
     )
 
 
-WINDOW_SWEEP = "sliding-window sweep of at least 4 values of T"
 CLAIMS: tuple[Claim, ...] = (
     Claim(
         id="C1",

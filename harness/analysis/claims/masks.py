@@ -34,6 +34,9 @@ from harness.records.record import Record
 
 TOLERANCE = 0.15
 Difference = tuple[float, float, float]
+PACKED = "packed-sdpa"
+ONE_PRODUCT = "naive"
+MASKED = tuple(name for name in DENSE_MASKS if name != "full" and not MASKS[name].biased)
 
 
 def masked_rule(evidence: Evidence, claim: Claim) -> list[Verdict]:
@@ -150,10 +153,6 @@ def difference(first: TimeFit, second: TimeFit) -> Difference | None:
     )
 
 
-PACKED = "packed-sdpa"
-ONE_PRODUCT = "naive"
-
-
 def varlen_rule(evidence: Evidence, claim: Claim) -> list[Verdict]:
     """Make one verdict per packed series, against the fastest padded call of the same batch."""
     groups: defaultdict[SeriesKey, list[Record]] = defaultdict(list)
@@ -217,7 +216,6 @@ def saving(cell: Record) -> float:
     return pairs * 2 * (cell.dim_key + cell.dim_value) / (cell.flops or 1)
 
 
-MASKED = tuple(name for name in DENSE_MASKS if name != "full" and not MASKS[name].biased)
 CLAIMS: tuple[Claim, ...] = (
     Claim(
         id="C9",

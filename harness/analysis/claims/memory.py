@@ -39,6 +39,14 @@ FUSED_KERNEL = re.compile("flash|efficient|cudnn|fmha", re.IGNORECASE)
 WHOLE = 0.01
 # A peak's law is right within 1 % of every point.
 SLACK = 1.01
+# The lengths that the article works out by hand, at 2 bytes, for one head and for eight.
+ARTICLE_LENGTHS, ARTICLE_HEADS, ARTICLE_ITEMSIZE = (1000, 8000, 32000), (1, 8), 2
+MEASURED_BY = "naive"
+COLUMN_TYPES = {
+    "length": "Int64", "heads": "Int64", "itemsize": "Int64", "predicted_bytes": "Int64",
+    "measured_bytes": "Int64", "matrices": "Float64", "batch": "Int64",
+    "device": "str", "dtype": "str", "mask": "str", "phase": "str",
+}  # fmt: skip
 
 
 def storing_rule(evidence: Evidence, claim: Claim) -> list[Verdict]:
@@ -150,16 +158,6 @@ def matrices(series: LengthSeries, fit: MemoryFit) -> float | None:
     key = series.key
     size = ITEM_SIZES[key.dtype]
     return fit.score_matrices(batch=key.batch, heads=key.heads, itemsize=size)
-
-
-# The lengths that the article works out by hand, at 2 bytes, for one head and for eight.
-ARTICLE_LENGTHS, ARTICLE_HEADS, ARTICLE_ITEMSIZE = (1000, 8000, 32000), (1, 8), 2
-MEASURED_BY = "naive"
-COLUMN_TYPES = {
-    "length": "Int64", "heads": "Int64", "itemsize": "Int64", "predicted_bytes": "Int64",
-    "measured_bytes": "Int64", "matrices": "Float64", "batch": "Int64",
-    "device": "str", "dtype": "str", "mask": "str", "phase": "str",
-}  # fmt: skip
 
 
 def predicted_scores(table: pd.DataFrame) -> pd.DataFrame:

@@ -28,6 +28,7 @@ from harness.analysis.fits.time_fit import TimeFit
 from harness.cases.costs import GATES
 
 ROWS, TOGETHER = "rowwise", "naive"
+BESIDE = "layer-sdpa"
 
 
 def rowwise_rule(evidence: Evidence, claim: Claim) -> list[Verdict]:
@@ -98,9 +99,6 @@ def positions_verdict(claim: str, key: SeriesKey, *, heads: int, ratios: list[Ra
         least = min(ratios, key=lambda ratio: ratio.low)
         text = f"row by row takes {least} together's time or more, H={heads}"
     return above_one_verdict(claim, series_of(key), part=part, text=text, ratios=ratios)
-
-
-BESIDE = "layer-sdpa"
 
 
 def recurrence_rule(evidence: Evidence, claim: Claim) -> list[Verdict]:

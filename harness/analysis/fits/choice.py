@@ -19,6 +19,20 @@ from harness.analysis.fits.laws import (
 # Floors tried, as parts of the shortest time; coarse, since the answer only ever widens an
 # interval.
 FLOORS = np.array([0.0, 0.2, 0.4, 0.6, 0.75, 0.85, 0.92, 0.97])
+# A rate has no asymptote when time and arithmetic grow by different powers; as wide as a verdict's
+# band.
+POWER_TOLERANCE = 0.15
+# A higher term than the leading one would in the end take the rate to zero; below 10 % it is
+# noise.
+SHARE_IGNORED = 0.10
+# Above this the smallest lengths follow another law (overhead, another tile) and are dropped one
+# by one.
+RMS_GOOD = 0.05
+# Laws whose AICc differ by at most this are both plausible (Burnham and Anderson 2002, 2.6).
+RIVAL_MARGIN = 2.0
+# A law that is this much worse has essentially no support (the same place).
+DECISIVE_MARGIN = 10.0
+LEVEL = 0.95
 
 
 @dataclass(frozen=True)
@@ -69,14 +83,6 @@ def _solve(designs: Array, logs: Array, weights: Array) -> Array:
     return np.asarray(np.linalg.solve(normal, right[..., None])[..., 0])
 
 
-# A rate has no asymptote when time and arithmetic grow by different powers; as wide as a verdict's
-# band.
-POWER_TOLERANCE = 0.15
-# A higher term than the leading one would in the end take the rate to zero; below 10 % it is
-# noise.
-SHARE_IGNORED = 0.10
-
-
 def hockney(
     curve: Curves, lengths: Array, flops: Mapping[int, float] | None
 ) -> tuple[float | None, float | None]:
@@ -113,16 +119,6 @@ def _half(terms: Array, power: float) -> float:
     if terms.size < 3:
         return float((terms[0] / terms[1]) ** (1 / power))
     return float(max(np.roots(terms[::-1] * [1, -1, -1]).real))
-
-
-# Above this the smallest lengths follow another law (overhead, another tile) and are dropped one
-# by one.
-RMS_GOOD = 0.05
-# Laws whose AICc differ by at most this are both plausible (Burnham and Anderson 2002, 2.6).
-RIVAL_MARGIN = 2.0
-# A law that is this much worse has essentially no support (the same place).
-DECISIVE_MARGIN = 10.0
-LEVEL = 0.95
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,14 @@ LENGTHS_LEAST = 6
 RANGE_LEAST = 8.0
 # Clocks and machines are never better than this between two processes, whatever three medians say.
 NOISE_LEAST = 0.01
+TERMS = {"polynomial": ("constant", "linear", "quadratic"), "power": ("constant", "power")}
+TERM_SETS = [list(chosen) for size in (1, 2, 3) for chosen in combinations(range(3), size)]
+EXPONENTS = np.linspace(0.2, 4.0, 77)
+# Ever closer around the best one; a parabola alone would not do, since the error has a kink where
+# the floor meets zero.
+CLOSER = (np.linspace(-0.05, 0.05, 11), np.linspace(-0.01, 0.01, 11))
+# No clock resolves 0.01 %: below it a smaller residual is rounding, not a better law.
+RESIDUAL_LEAST = 1e-4
 
 
 @dataclass(frozen=True)
@@ -106,16 +114,6 @@ def _noise(row: Array, centre: float, *, least: float) -> float:
     """Return the relative standard error over processes, at least what one `least` gives."""
     seen = float(row.std(ddof=1)) / centre if row.size > 1 else 0.0
     return max(max(seen, least) / math.sqrt(row.size), NOISE_LEAST)
-
-
-TERMS = {"polynomial": ("constant", "linear", "quadratic"), "power": ("constant", "power")}
-TERM_SETS = [list(chosen) for size in (1, 2, 3) for chosen in combinations(range(3), size)]
-EXPONENTS = np.linspace(0.2, 4.0, 77)
-# Ever closer around the best one; a parabola alone would not do, since the error has a kink where
-# the floor meets zero.
-CLOSER = (np.linspace(-0.05, 0.05, 11), np.linspace(-0.01, 0.01, 11))
-# No clock resolves 0.01 %: below it a smaller residual is rounding, not a better law.
-RESIDUAL_LEAST = 1e-4
 
 
 @dataclass(frozen=True)

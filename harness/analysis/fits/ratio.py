@@ -16,6 +16,9 @@ from harness.records.record import Record
 if TYPE_CHECKING:
     import pandas as pd
 
+# Seconds of one cell as [replica][round].
+Rounds = Sequence[Sequence[float]]
+
 
 def round_ratio(top: Sequence[float], bottom: Sequence[float]) -> float:
     """Return the median ratio of the rounds that two cells share in one process.
@@ -83,10 +86,6 @@ def _resampled_medians(ordered: Array, resamples: int, generator: np.random.Gene
         places.append(places[0] + (1 - places[0]) * generator.beta(1, count - middle, resamples))
     ranks = np.minimum((count * np.stack(places)).astype(np.intp), count - 1)
     return np.asarray(ordered[ranks].mean(axis=0))
-
-
-# Seconds of one cell as [replica][round].
-Rounds = Sequence[Sequence[float]]
 
 
 @dataclass(frozen=True)

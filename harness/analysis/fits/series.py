@@ -16,6 +16,12 @@ from harness.records.record import Record, Status
 if TYPE_CHECKING:
     pass
 
+LENGTHS_LEAST = 4
+# CUDA's caching allocator hands out multiples of 512 bytes.
+CUDA_ROUNDING = 512
+# A sweep attends w T - w²/2 pairs: at four windows the curve is an eighth under its straight line.
+WINDOWS_LEAST = 4
+
 
 @dataclass(frozen=True, kw_only=True)
 class SeriesKey(Fixed):
@@ -46,13 +52,6 @@ def is_ok(record: Record) -> bool:
 def is_square(record: Record) -> bool:
     """Whether the cell is self-attention: as many queries as keys."""
     return record.length_query == record.length_key
-
-
-LENGTHS_LEAST = 4
-# CUDA's caching allocator hands out multiples of 512 bytes.
-CUDA_ROUNDING = 512
-# A sweep attends w T - w²/2 pairs: at four windows the curve is an eighth under its straight line.
-WINDOWS_LEAST = 4
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from harness.attention.behaviours.subject import Subject
 
 TRIANGLE = ((1, 0), (1, 1))
+ROW = 2
 
 
 @behaviour("scale-zero-causal", "causal with scale 0: row i is the mean of V[0..i]", "trouble-7")
@@ -76,9 +77,6 @@ def float16_overflow(subject: Subject) -> Seen:
     query = torch.full_like(inputs.query, 40.0)
     found = subject.output(replace(inputs, query=query, key=key, value=value))
     return compare(found[0, 0, :, 0], subject.tensor([1.0, 1.0]))
-
-
-ROW = 2
 
 
 @behaviour("nan-query", "queries of NaN give NaN: a fault upstream stays visible", "trouble-8")

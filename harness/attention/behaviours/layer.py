@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from harness.attention.behaviours.subject import Subject
 
 ROW = 3
+HEADS, DIM, LENGTH, BATCH = 4, 16, 6, 2
 
 
 @behaviour(
@@ -83,9 +84,6 @@ def cross_attention_tall(subject: Subject) -> Seen:
 def grouped_heads(subject: Subject) -> Seen:
     """Six query heads over two key heads, causal."""
     return subject.agrees(subject.inputs(18, heads=6, heads_kv=2, mask="causal"))
-
-
-HEADS, DIM, LENGTH, BATCH = 4, 16, 6, 2
 
 
 @behaviour(

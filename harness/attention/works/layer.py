@@ -23,6 +23,12 @@ from harness.attention.reference import Formula, by_rows, checked_rows, exact, p
 from harness.cases.case import Case
 from harness.cases.costs import GATES
 
+# A layer's matrices, each [width out, width in] as torch.nn.functional.linear takes them.
+PRODUCTS = ("query", "key", "value", "output")
+# (what the input adds to each gate [B, gates * width], the same of the state, state, memory)
+# -> (state, memory), all [B, width]
+Step = Callable[..., tuple[torch.Tensor, torch.Tensor]]
+
 
 class Answer(Oracle):
     """Hold a float64 output and the error that the same formula makes in the work's own dtype.
@@ -77,10 +83,6 @@ class Answer(Oracle):
         if wrong:
             return Agreement(agrees=False, reason=wrong)
         return super().check(output[:, None])
-
-
-# A layer's matrices, each [width out, width in] as torch.nn.functional.linear takes them.
-PRODUCTS = ("query", "key", "value", "output")
 
 
 @dataclass
@@ -166,11 +168,6 @@ def projections_answer(hidden: Hidden) -> Answer:
     """Return the right products, one after another: [4 batch, length, width]."""
     dtypes = (torch.float64, hidden.states.dtype)
     return Answer(*(torch.cat(products(hidden, dtype)) for dtype in dtypes))
-
-
-# (what the input adds to each gate [B, gates * width], the same of the state, state, memory)
-# -> (state, memory), all [B, width]
-Step = Callable[..., tuple[torch.Tensor, torch.Tensor]]
 
 
 def make_recurrent(case: Case, *, seed: int = 0) -> Hidden:

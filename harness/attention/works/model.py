@@ -22,6 +22,7 @@ EPSILON = 1e-5  # added to the variance by a norm
 Mix = Callable[..., torch.Tensor]
 EXACT: Mix = partial(by_rows, formula=exact)
 PLAIN: Mix = partial(by_rows, formula=plain)
+MATRICES = ("packed", "output", "widen", "narrow")
 
 
 @dataclass(frozen=True)
@@ -151,9 +152,6 @@ def step_answer(model: Model) -> Answer:
         logits(model, EXACT, dtype=torch.float64, rows=end),
         logits(model, PLAIN, dtype=model.embedding.dtype, rows=end),
     )
-
-
-MATRICES = ("packed", "output", "widen", "narrow")
 
 
 def leaves(model: Model) -> tuple[torch.Tensor, ...]:

@@ -38,6 +38,11 @@ LOOK = {
     "lines.linewidth": 1.6, "lines.markersize": 5.5, "path.simplify": False,
     "text.parse_math": False,  # a `$` in a name is a dollar
 }  # fmt: skip
+SOURCES = {
+    "median": "time_median_s", "low": "time_low_s", "high": "time_high_s", "peak": "peak_bytes",
+}  # fmt: skip
+NAMED = ("mask", "dtype", "phase")
+FOLDER = "figures"
 
 
 @contextmanager
@@ -138,12 +143,6 @@ def level(axes: Axes, height: float, text: str) -> None:
     label_right(axes, height, text)
 
 
-SOURCES = {
-    "median": "time_median_s", "low": "time_low_s", "high": "time_high_s", "peak": "peak_bytes",
-}  # fmt: skip
-NAMED = ("mask", "dtype", "phase")
-
-
 def points(frame: pd.DataFrame, x: str, y: str) -> pd.DataFrame:
     """Return backend, x and the figures of the rows that are ok and have a `y`.
 
@@ -169,9 +168,6 @@ def rate_bounds(data: pd.DataFrame) -> pd.DataFrame:
 
 def _floats(column: pd.Series[float]) -> pd.Series[float]:
     return column.astype("Float64").astype("float64")
-
-
-FOLDER = "figures"
 
 
 @dataclass

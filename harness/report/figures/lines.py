@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 TICKS = 14
 NAME_LENGTH = 14
+STEPS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+FINE_STEPS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.25, 1.5, 1.75, 2, 2.5, 3)
 
 
 def draw_lines(axes: Axes, data: pd.DataFrame, *, x: str, y: str) -> None:
@@ -132,10 +134,6 @@ def handle(name: str) -> Any:
         [], [], color=look.colour, marker=look.marker, linestyle=line,
         markeredgecolor="white", markeredgewidth=0.6,
     )  # fmt: skip
-
-
-STEPS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
-FINE_STEPS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.25, 1.5, 1.75, 2, 2.5, 3)
 
 
 @in_house_look

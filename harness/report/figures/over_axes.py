@@ -41,6 +41,11 @@ LABELS = {
     "heads": "heads H", "batch": "batch entries B", "heads_kv": "key and value heads H_kv",
     "dim_key": "features of a key D", "dim_value": "features of a value D_v",
 }  # fmt: skip
+ROW, MARGIN = 0.1, 0.16  # inches of a dot and around the dots of a row
+NOISE_ROW = 0.4
+# Less is drawn here: it is quiet enough, and zero has no place on a log axis.
+LEAST = 1e-3
+STEPS = (LEAST, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2)
 
 
 @in_house_look
@@ -77,9 +82,6 @@ def _draw(axes: Axes, data: pd.DataFrame, y: str, axis: str) -> None:
     axes.plot(ends, heights, color=PALE, linewidth=1.2, linestyle=(0, (5, 3)), zorder=0.5)
     axes.set_ylim(low * 0.4, max(high, heights[-1]) * 1.5)
     set_ticks(axes, sorted(set(data["value"])), f"{LABELS[axis]} (dashes: proportional)")
-
-
-ROW, MARGIN = 0.1, 0.16  # inches of a dot and around the dots of a row
 
 
 @in_house_look
@@ -147,12 +149,6 @@ def _legend(axes: Axes, looks: dict[str, Style], axis: str) -> None:
         borderaxespad=0, alignment="left",
     )  # fmt: skip
     legend.get_title().set_color(GREY)
-
-
-NOISE_ROW = 0.4
-# Less is drawn here: it is quiet enough, and zero has no place on a log axis.
-LEAST = 1e-3
-STEPS = (LEAST, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2)
 
 
 @in_house_look

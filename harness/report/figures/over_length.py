@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
 ROW = 0.2  # inches that one backend takes in the strip
 FEW = 2
+LEFT = 1.2  # inches: the unit FLOP/s is long
+GUIDES = {1: "1 matrix", 2: "2 matrices"}
 
 
 @in_house_look
@@ -104,9 +106,6 @@ def _strip(figure: Figure, axes: Axes, lost: pd.DataFrame, height: float) -> Non
     )  # fmt: skip
 
 
-LEFT = 1.2  # inches: the unit FLOP/s is long
-
-
 @in_house_look
 def throughput_figure(
     panel: Panel, frame: pd.DataFrame, *, ceiling: float | None
@@ -157,9 +156,6 @@ def _ceiling(axes: Axes, ceiling: float) -> None:
     shares.set_ylabel("share of the matrix product")
     shares.tick_params(length=0)
     shares.spines["right"].set_visible(False)
-
-
-GUIDES = {1: "1 matrix", 2: "2 matrices"}
 
 
 @in_house_look

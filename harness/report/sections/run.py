@@ -24,6 +24,15 @@ WRITERS: dict[str, Callable[[Any], str]] = {
     "wall_s": units.duration, "timed_s": units.duration,
     "ceilings.copy_bytes_per_s": lambda value: f"{units.size(value)}/s",
 }  # fmt: skip
+READING = """\
+- `T` is the length, `B` the batch, `H` the heads, `D` the features per head. Bytes are decimal:
+  1 MB is 10^6 B. `×` is a ratio. `-` was not measured.
+- `2.08 [2.05, 2.11]` is an estimate with its 95 % interval. Where a cell ran in several worker
+  processes, the interval covers the spread between them.
+- The exponent is the slope of log time (less the floor) over log T at the largest T. It holds over
+  the lengths measured and says nothing beyond them.
+- Times of two devices are never compared. Agreement on one says nothing about speed on another.
+- The figures use one colour, marker and line per backend throughout."""
 
 
 def settings_table(facts: dict[str, Any]) -> pd.DataFrame:
@@ -65,17 +74,6 @@ def _entry(value: Any) -> str:
     if isinstance(value, dict):
         return " ".join(f"{name}={text}" for name, text in value.items() if text is not None)
     return str(value)
-
-
-READING = """\
-- `T` is the length, `B` the batch, `H` the heads, `D` the features per head. Bytes are decimal:
-  1 MB is 10^6 B. `×` is a ratio. `-` was not measured.
-- `2.08 [2.05, 2.11]` is an estimate with its 95 % interval. Where a cell ran in several worker
-  processes, the interval covers the spread between them.
-- The exponent is the slope of log time (less the floor) over log T at the largest T. It holds over
-  the lengths measured and says nothing beyond them.
-- Times of two devices are never compared. Agreement on one says nothing about speed on another.
-- The figures use one colour, marker and line per backend throughout."""
 
 
 def missing_section(view: View, gallery: Gallery) -> str:

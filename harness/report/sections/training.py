@@ -26,6 +26,23 @@ if TYPE_CHECKING:
     Cells = dict[tuple[str, str], Record]
 
 TIMES = {phase: phase.replace("_", " + ") for phase in PHASE_CODES}
+PHASE_STYLES = {
+    "forward": Style("#0072b2", "o", SOLID),
+    "backward": Style("#d55e00", "s", SOLID),
+    "forward_backward": Style("#000000", "D", SOLID),
+}
+NOTE = (
+    "Backward goes from a seeded gradient of the output to those of query, key and value "
+    "(`torch.autograd.grad`), which agree with the float64 formula before anything is timed. "
+    "FLOP counts are of useful work: backward counts twice forward, for four products against "
+    "two. A kernel that computes the scores anew instead of keeping the weights does 2.5 times "
+    "forward's work: its rate in FLOP/s is of the useful part. The peak is that of forward and "
+    "backward together; held between the two are the output and the saved tensors."
+)
+HELD = (
+    "Bytes held between forward and backward. A score matrix has B x H x T x T elements; its "
+    "count is the fitted T² term over the bytes of one."
+)
 
 
 def training_frames(table: pd.DataFrame) -> list[pd.DataFrame]:
@@ -103,25 +120,6 @@ def held_pivot(frame: pd.DataFrame, *, count: int = 7) -> pd.DataFrame:
     table["score matrices held"] = [matrices_text(fit, panel) for fit in found]
     table["law (bytes)"] = [law_text(fit) for fit in found]
     return table
-
-
-PHASE_STYLES = {
-    "forward": Style("#0072b2", "o", SOLID),
-    "backward": Style("#d55e00", "s", SOLID),
-    "forward_backward": Style("#000000", "D", SOLID),
-}
-NOTE = (
-    "Backward goes from a seeded gradient of the output to those of query, key and value "
-    "(`torch.autograd.grad`), which agree with the float64 formula before anything is timed. "
-    "FLOP counts are of useful work: backward counts twice forward, for four products against "
-    "two. A kernel that computes the scores anew instead of keeping the weights does 2.5 times "
-    "forward's work: its rate in FLOP/s is of the useful part. The peak is that of forward and "
-    "backward together; held between the two are the output and the saved tensors."
-)
-HELD = (
-    "Bytes held between forward and backward. A score matrix has B x H x T x T elements; its "
-    "count is the fitted T² term over the bytes of one."
-)
 
 
 def training_section(view: View, gallery: Gallery) -> str:

@@ -20,6 +20,12 @@ if TYPE_CHECKING:
     from harness.analysis.claims.evidence import Claim, Verdict
 
 SHOWN_IN = "shown in"
+ROWS_OPEN = 12
+NOTE = (
+    "Each behaviour has a right answer: the oracle's, or a number known beforehand. `c` conforms, "
+    "`D` deviates, `r` refuses, `X` crashes. A deviation of a library that is known does not fail "
+    "a run; a new one does."
+)
 
 
 def claims_table(claims: Sequence[Claim], verdicts: Sequence[Verdict]) -> pd.DataFrame:
@@ -104,11 +110,8 @@ def _expected(value: float | None) -> str:
     return units.ABSENT if value is None else f"{value:g}"
 
 
-ROWS_OPEN = 12
-
-
 def verdicts_section(view: View, gallery: Gallery) -> str:
-    """Show the ledger: one row per claim, with links to what it rests on."""
+    """Show the claims: one row for each, with links to what it rests on."""
     from harness.analysis.claims import CLAIMS
 
     note = (
@@ -169,13 +172,6 @@ def scores_section(view: View, gallery: Gallery) -> str:
     )
     body = markdown_table(table)
     return join(note, body if len(table) <= 2 * ROWS_OPEN else details("All lengths", body))
-
-
-NOTE = (
-    "Each behaviour has a right answer: the oracle's, or a number known beforehand. `c` conforms, "
-    "`D` deviates, `r` refuses, `X` crashes. A deviation of a library that is known does not fail "
-    "a run; a new one does."
-)
 
 
 def conformance_section(view: View, gallery: Gallery) -> str:

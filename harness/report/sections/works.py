@@ -34,6 +34,18 @@ SHARES = tuple(
     (("projections", "projections"), (name, "layer"))
     for name in ("layer-naive", "layer-sdpa", "layer-mha")
 )
+WORKS = ("layer", "projections", "rnn", "gru", "lstm", "sequence")
+NOTHING = "Not shown: no layer, recurrence or generation was timed."
+RATIOS = (
+    "How many times longer: a pass per prefix, and a step per token with a cache, than one pass "
+    "over the whole text; a step that recomputes everything than one with a cache; a recurrence "
+    "than an attention layer of the same width."
+)
+SHARES_NOTE = "The share of the four matrix products in the time of the whole layer."
+POSITIONS = (
+    "Time of a call over its positions. Flat is linear in T: a recurrence takes its steps one "
+    "after another. What falls is overhead shared by more positions; what rises, attention."
+)
 
 
 def position_pivot(frame: pd.DataFrame) -> pd.DataFrame:
@@ -99,20 +111,6 @@ def _share(ratio: Ratio) -> str:
 
 def _length(column: str) -> int:
     return int(column.removeprefix("T="))
-
-
-WORKS = ("layer", "projections", "rnn", "gru", "lstm", "sequence")
-NOTHING = "Not shown: no layer, recurrence or generation was timed."
-RATIOS = (
-    "How many times longer: a pass per prefix, and a step per token with a cache, than one pass "
-    "over the whole text; a step that recomputes everything than one with a cache; a recurrence "
-    "than an attention layer of the same width."
-)
-SHARES_NOTE = "The share of the four matrix products in the time of the whole layer."
-POSITIONS = (
-    "Time of a call over its positions. Flat is linear in T: a recurrence takes its steps one "
-    "after another. What falls is overhead shared by more positions; what rises, attention."
-)
 
 
 def works_section(view: View, gallery: Gallery) -> str:

@@ -22,6 +22,16 @@ if TYPE_CHECKING:
 
     from harness.records.store import Run
 
+COLUMNS = ("within", "between", "change")
+# Ten times is no figure to plan with: what is above is as good as anything.
+MOST = 10.0
+NOTHING = "No cell was timed in three processes: nothing can be said of noise here."
+LEGEND = (
+    "A/A ratio: the same backend under two labels, one over the other, with its 95 % interval.",
+    "within, between: how far unchanged code may seem to differ (95 %): two backends of one run,",
+    "one cell in two runs. change: the smallest that 8 of 10 comparisons of two runs would find.",
+)
+
 
 def noise_frame(table: pd.DataFrame) -> pd.DataFrame:
     """Return backend, cell, length, width, spread per timed cell, as shares of the median.
@@ -98,17 +108,6 @@ def _spread(medians: Any) -> float | None:
     ordered_medians = sorted(map(float, medians))
     middle = ordered_medians[len(medians) // 2]
     return (ordered_medians[-1] - ordered_medians[0]) / middle
-
-
-COLUMNS = ("within", "between", "change")
-# Ten times is no figure to plan with: what is above is as good as anything.
-MOST = 10.0
-NOTHING = "No cell was timed in three processes: nothing can be said of noise here."
-LEGEND = (
-    "A/A ratio: the same backend under two labels, one over the other, with its 95 % interval.",
-    "within, between: how far unchanged code may seem to differ (95 %): two backends of one run,",
-    "one cell in two runs. change: the smallest that 8 of 10 comparisons of two runs would find.",
-)
 
 
 def noise_rows(table: pd.DataFrame) -> list[dict[str, Any]]:

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 REASONS_SHOWN = 40
 _NUMBER = re.compile(r"\d[\d,.]*")
+STATES = ("new", "gone", "known")
+MARKS = {CONFORMS: "c", DEVIATES: "D", REFUSES: "r", CRASHES: "X"}
 
 
 def status_counts(table: pd.DataFrame) -> dict[str, int]:
@@ -125,10 +127,6 @@ def _missing_row(
     cells = len(reasons) if name in set(table["backend"]) else 0
     outcome = ENDINGS.get(Status(status), status) if status in list(Status) else status
     return name, outcome, units.count(cells or None), example + reasons[0]
-
-
-STATES = ("new", "gone", "known")
-MARKS = {CONFORMS: "c", DEVIATES: "D", REFUSES: "r", CRASHES: "X"}
 
 
 def conformance_matrix(table: pd.DataFrame) -> pd.DataFrame:

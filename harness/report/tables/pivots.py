@@ -40,6 +40,10 @@ SHORT_ENDINGS = ENDINGS | {
 # A backend that did nothing else has no row in a pivot.
 NOTHING = (Status.UNAVAILABLE, Status.UNSUPPORTED)
 Write = Callable[[Any], str]
+NAMES = {
+    "heads": "H", "batch": "B", "heads_kv": "H_kv", "dim_key": "D", "dim_value": "D_v",
+}  # fmt: skip
+ORDERS = {"mask": list(MASK_CODES), "dtype": list(DTYPE_CODES)}
 
 
 def ending(status: Any, *, short: bool = False) -> str:
@@ -146,12 +150,6 @@ def _speed_text(speed: pd.DataFrame, name: str, longest: int, *, short: bool) ->
     values = (last["ratio"], last["low"], last["high"])
     text = units.ratio(last["ratio"]) if short else units.ratio_interval(*values)
     return text if last["length"] == longest else f"{text} at {last['length']}"
-
-
-NAMES = {
-    "heads": "H", "batch": "B", "heads_kv": "H_kv", "dim_key": "D", "dim_value": "D_v",
-}  # fmt: skip
-ORDERS = {"mask": list(MASK_CODES), "dtype": list(DTYPE_CODES)}
 
 
 def values_of(frame: pd.DataFrame, axis: str) -> list[Any]:
