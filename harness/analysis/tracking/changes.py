@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -122,7 +121,7 @@ def _moments(part: Array) -> tuple[Array, Array, Array]:
 
 @dataclass(frozen=True)
 class Era:
-    """Hold runs in a row of one fingerprint, and what differs from the era before."""
+    """Hold the runs of one fingerprint, and what differs from the era before."""
 
     fingerprint: str
     first: str
@@ -138,15 +137,32 @@ class Era:
         return ", ".join(self.changed) or "something of the machine that run.json does not name"
 
 
+def by_fingerprint(fingerprints: Iterable[str]) -> list[list[int]]:
+    """Group the places of runs by fingerprint, in the order of each one's first run.
+
+    Numbers of two groups differ for reasons that are no change of the code. Two machines that
+    take turns are two groups: a run is held against the one before it on its own machine.
+    """
+    found: dict[str, list[int]] = {}
+    for place, fingerprint in enumerate(fingerprints):
+        found.setdefault(fingerprint, []).append(place)
+    return list(found.values())
+
+
 def eras_of(runs: Sequence[ArchivedRun]) -> list[Era]:
-    """Part runs (oldest first) into eras; other devices and grids are not to be among them."""
+    """Part runs (oldest first) into eras, that of the last run last.
+
+    Other devices and grids are not to be among them.
+    """
     eras: list[Era] = []
     before: ArchivedRun | None = None
-    for fingerprint, part in groupby(runs, key=lambda run: run.facts.get("fingerprint")):
-        own = list(part)
+    groups = by_fingerprint(str(run.facts.get("fingerprint")) for run in runs)
+    for group in sorted(groups, key=lambda places: places[-1]):
+        own = [runs[place] for place in group]
         changed = tuple(fingerprint_differences(before.facts, own[0].facts)) if before else ()
         names, times = (own[0].name, own[-1].name), (own[0].started, own[-1].started)
-        eras.append(Era(str(fingerprint), *names, *times, len(own), changed))
+        fingerprint = str(own[0].facts.get("fingerprint"))
+        eras.append(Era(fingerprint, *names, *times, len(own), changed))
         before = own[-1]
     return eras
 

@@ -8,8 +8,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from harness.analysis.tracking.changes import by_fingerprint
 from harness.records.writer import write_text
-from harness.report.site.changes import by_fingerprint
 from harness.report.site.core import FACTS_PER_FILE, core, newest_run
 from harness.report.site.matrix import LoadedRun, RunMatrix, load_runs, matrix_of
 from harness.report.site.pack import Chunk, chunks, contents, script
@@ -57,7 +57,7 @@ def _scripts(
     for start in range(0, len(runs), FACTS_PER_FILE):
         facts = [run.facts for run in runs[start : start + FACTS_PER_FILE]]
         yield f"facts-{start // FACTS_PER_FILE}", facts
-    for group in by_fingerprint(runs):
+    for group in by_fingerprint(run.fingerprint for run in runs):
         before = runs[group[-2]] if len(group) > 1 else None
         yield f"newest-{group[-1]}", newest_run(runs[group[-1]], before)
 

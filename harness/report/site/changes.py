@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Any
@@ -11,7 +11,7 @@ import numpy as np
 
 from harness.analysis.tracking.changes import all_steps
 from harness.analysis.tracking.events import memory_change, outcome_change
-from harness.report.site.matrix import STATUSES, Array, LoadedRun, RunMatrix
+from harness.report.site.matrix import STATUSES, Array, RunMatrix
 
 # The pages list so many, the newest first: a cell that comes and goes must not drown the rest.
 MOST = 2000
@@ -87,16 +87,3 @@ def _outcomes(matrix: RunMatrix, runs: list[int]) -> Iterator[Change]:
         before, after = (STATUSES[code] for code in status[cell, place : place + 2])
         if kind := outcome_change(before or None, after or None):
             yield Change(kind, cell, runs[place + 1], before or "absent", after or "absent")
-
-
-def by_fingerprint(runs: Iterable[LoadedRun]) -> list[list[int]]:
-    """Group the places of runs by fingerprint, in the order of each one's first run.
-
-    The pages call such a group an era: numbers of two differ for reasons that are no change of
-    the code. `tracking.changes.eras_of` parts runs in a row instead, to tell when a machine
-    changed; of two machines that take turns, that would leave no run beside the one before it.
-    """
-    found: dict[str, list[int]] = {}
-    for place, run in enumerate(runs):
-        found.setdefault(run.fingerprint, []).append(place)
-    return list(found.values())

@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from harness.analysis.tracking.changes import fingerprint_differences
+from harness.analysis.tracking.changes import by_fingerprint, fingerprint_differences
 from harness.records.record import FAILURES
 from harness.records.store import CONFORMANCE, VERDICTS, finite, read_findings
 from harness.report.palette import Dashes, ordered, style
-from harness.report.site.changes import by_fingerprint, changes
+from harness.report.site.changes import changes
 from harness.report.site.matrix import SHAPE, STATUSES, LoadedRun, RunMatrix
 from harness.report.site.pack import Chunk
 
@@ -128,7 +128,7 @@ def core(
     runs: list[LoadedRun], matrix: RunMatrix, *, parts: list[Chunk], without: list[str]
 ) -> dict[str, Any]:
     """Return the lists that all pages share, as columns: names by place, runs by place."""
-    groups = by_fingerprint(runs)
+    groups = by_fingerprint(run.fingerprint for run in runs)
     return {
         "runs": run_columns(runs, matrix),
         "eras": [_era(runs, group) for group in groups],

@@ -18,13 +18,26 @@ def card(**fields: Any) -> list[dict[str, Any]]:
     return [{"name": "H200", "driver": "570.1", "power_limit_w": 700} | fields]
 
 
-def test_runs_in_a_row_of_one_machine_are_an_era() -> None:
+def test_the_runs_of_one_machine_are_an_era() -> None:
     runs = [past("1", "a"), past("2", "a"), past("3", "b", packages={"torch": "2.14.0"})]
     first, second = eras_of(runs)
     assert (first.runs, first.first, first.last, first.changed) == (2, "1", "2", ())
     assert second.changed == ("torch 2.13.0 to 2.14.0",)
     assert second.reason == "torch 2.13.0 to 2.14.0"
     assert eras_of([]) == []
+
+
+def test_two_machines_by_turns_are_two_eras_and_the_newest_run_is_in_the_last() -> None:
+    turns = [
+        past(str(at), name, cores=cores)
+        for at, (name, cores) in enumerate([("a", 2), ("b", 4)] * 3)
+    ]
+    one, two = eras_of(turns)
+    assert (one.fingerprint, one.runs, one.last) == ("a", 3, "4")
+    assert (two.fingerprint, two.runs, two.last) == ("b", 3, "5")
+    assert two.changed == ("cores 2 to 4",)
+    one, two = eras_of(turns[:5])
+    assert (two.fingerprint, two.runs, two.changed) == ("a", 3, ("cores 4 to 2",))
 
 
 def test_every_part_of_a_fingerprint_is_named() -> None:

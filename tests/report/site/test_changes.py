@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from harness.report.site.changes import Change, by_fingerprint, changes
+from harness.analysis.tracking.changes import by_fingerprint
+from harness.report.site.changes import Change, changes
 from harness.report.site.core import core
 from harness.report.site.matrix import STATUSES, RunMatrix, load_runs, matrix_of
 
@@ -63,14 +63,14 @@ def test_an_outcome_is_named_by_what_was_there_before() -> None:
 
 
 def test_runs_of_two_machines_by_turns_are_two_eras() -> None:
-    runs = [SimpleNamespace(fingerprint=name) for name in ("one", "two", "one", "two")]
-    assert by_fingerprint(runs) == [[0, 2], [1, 3]]  # type: ignore[arg-type]
+    assert by_fingerprint(["one", "two", "one", "two"]) == [[0, 2], [1, 3]]
 
 
 def test_everything_planted_is_found(history: Path) -> None:
     runs, _ = load_runs(history)
     found = {
-        (one.kind, one.cell, one.run) for one in changes(matrix_of(runs), by_fingerprint(runs))
+        (one.kind, one.cell, one.run)
+        for one in changes(matrix_of(runs), by_fingerprint(run.fingerprint for run in runs))
     }
     assert {("slower", 5, 30), ("bigger", 9, 34), ("broken", 11, 37)} <= found
     assert {("gone", 15, 38), ("gone", 14, 39)} <= found
