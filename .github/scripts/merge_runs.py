@@ -14,7 +14,7 @@ from harness.records.record import Record, Status
 from harness.records.store import Run, load_run
 from harness.records.writer import RunWriter
 from harness.report.exports.rows import records
-from harness.run.replicas import _times
+from harness.run.replicas import time_columns
 
 Seen = tuple[Record, list[list[float]]]
 
@@ -39,7 +39,9 @@ def merged(seen: list[Seen], name: str) -> Seen:
     flags = dict.fromkeys(flag for record, _ in seen for flag in record.flags.split())
     peaks = [record.peak_bytes for record, _ in seen if record.peak_bytes is not None]
     memory = max(peaks, default=None)
-    return replace(first, **_times(samples), peak_bytes=memory, flags=" ".join(flags)), samples
+    return replace(
+        first, **time_columns(samples), peak_bytes=memory, flags=" ".join(flags)
+    ), samples
 
 
 def merge(runs: list[Run], folder: Path) -> Path:

@@ -26,7 +26,7 @@ def combine(
     flags = dict.fromkeys(flag for seen in observations for flag in seen.flags)
     timed: dict[str, Any] = {}
     if worst.status is Status.OK:
-        timed = {"calls_per_sample": first.calls_per_sample, **_times(samples)}
+        timed = {"calls_per_sample": first.calls_per_sample, **time_columns(samples)}
     record = Record(
         cell=cell_name(backend, case),
         backend=backend,
@@ -44,7 +44,7 @@ def combine(
     return record, samples
 
 
-def _times(samples: list[list[float]]) -> dict[str, Any]:
+def time_columns(samples: list[list[float]]) -> dict[str, Any]:
     """Summarise the samples: none of this is filled for a cell that was not timed."""
     if not samples:
         return {}

@@ -1,11 +1,8 @@
 """An A/A run with real workers, as a user starts it, and what it asks for."""
 
 import json
-import os
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,24 +15,19 @@ from harness.cli.doctor import show_noise
 from harness.records.noise import noise_spreads, twin_of
 from harness.records.store import load_run
 from harness.run.aa_run import noise_cells, noise_settings
-from tests.support import ROOT
+from tests.support.run_command import Answer, ask_process
+from tests.support.run_suite import TINY
 
-GRID = """
-target = 0.2
-cap_s = 0.02
-replicas = 2
-budget_s = 0.001
-[base]
-heads = 1
-dim = 8
-[[series]]
-suite = "length"
-length = [16, 32]
+GRID = (
+    "budget_s = 0.001\n"
+    + TINY
+    + """
 [[series]]
 suite = "masks"
 mask = ["full", "causal"]
 length = 16
 """
+)
 
 
 @pytest.fixture(scope="module")
@@ -46,22 +38,14 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def done(home: Path) -> subprocess.CompletedProcess[str]:
-    return doctor(home, "--noise", "--grid", "tiny.toml", "--backends", "naive,sdpa")
+def done(home: Path) -> Answer:
+    words = ("doctor", "--noise", "--grid", "tiny.toml", "--backends", "naive,sdpa")
+    return ask_process(*words, folder=home)
 
 
 @pytest.fixture(scope="module")
-def folder(home: Path, done: subprocess.CompletedProcess[str]) -> Path:
+def folder(home: Path, done: Answer) -> Path:
     return next((home / "results").glob("*-noise-*"))
-
-
-def doctor(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    python = os.pathsep.join((str(ROOT), str(ROOT / "tests" / "support")))
-    return subprocess.run(
-        [sys.executable, "-m", "harness", "doctor", *words],
-        cwd=home, capture_output=True, text=True, timeout=300,
-        env=os.environ | {"PYTHONPATH": python},
-    )  # fmt: skip
 
 
 def options(home: Path, **given: Any) -> dict[str, Any]:
@@ -72,9 +56,9 @@ def test_each_cell_is_asked_for_under_both_labels_once(home: Path) -> None:
     settings = noise_settings(options(home))
     assert settings.backends == ("naive", "naive~twin", "sdpa", "sdpa~twin")
     cells = [cell.name for cell in noise_cells(settings)]
-    case = "fwd-t16-h1-d8-f32-full"
+    case = "fwd-t16-h2-d8-f32-full"
     assert cells[:4] == [f"{name}.{case}" for name in settings.backends]
-    assert len(cells) == len(set(cells)) == 3 * 4
+    assert len(cells) == len(set(cells)) == 4 * 4
 
 
 def test_every_pass_is_made_in_at_least_three_processes(home: Path) -> None:
@@ -91,15 +75,13 @@ def test_a_grid_without_a_cell_for_these_backends_is_said(home: Path) -> None:
         noise_cells(settings)
 
 
-def test_an_a_a_run_ends_well_and_its_table_fits_a_hundred_columns(
-    done: subprocess.CompletedProcess[str],
-) -> None:
-    assert done.returncode == 0, done.stderr
-    assert "6 cells under two labels each, results in results/" in done.stderr
-    lines = done.stdout.splitlines()
+def test_an_a_a_run_ends_well_and_its_table_fits_a_hundred_columns(done: Answer) -> None:
+    assert done.code == 0, done.err
+    assert "8 cells under two labels each, results in results/" in done.err
+    lines = done.out.splitlines()
     assert max(map(len, lines)) <= 100
     assert lines[0].split() == ["cell", "A/A", "ratio", "within", "between", "change"]
-    assert all(line.split(".")[0] in ("naive", "sdpa") for line in lines[1:7])
+    assert all(line.split(".")[0] in ("naive", "sdpa") for line in lines[1:9])
     assert sum("noisier than 10 % between runs" in line for line in lines) == 1
     assert lines[-1].startswith("Written to results/")
 
@@ -123,7 +105,7 @@ def test_both_labels_are_measured_on_their_own_in_the_same_processes(folder: Pat
     run = load_run(folder)
     medians = dict(zip(run.table["cell"], run.table["replica_medians_s"], strict=True))
     assert all(len(each) == 3 for each in medians.values())
-    name = "naive.fwd-t16-h1-d8-f32-full"
+    name = "naive.fwd-t16-h2-d8-f32-full"
     assert medians[name] != medians[name.replace("naive", twin_of("naive"))]
 
 
@@ -135,7 +117,7 @@ def test_a_machine_reads_the_same_the_worst_first(
     shown = json.loads(capsys.readouterr().out)
     assert shown["run"] == folder.name
     floors = [row["floor_between"] for row in shown["cells"]]
-    assert len(floors) == 6
+    assert len(floors) == 8
     assert floors == sorted(floors, reverse=True)
     assert all(row["smallest_change"] > 0.05 and row["replicas"] == 3 for row in shown["cells"])
 

@@ -34,7 +34,7 @@ def tracked(measured: tuple[Path, str], tmp_path_factory: pytest.TempPathFactory
         for name in ("time_median_s", "time_low_s", "time_high_s", "time_min_s"):
             table[name] = table[name] * factor
         table["replica_medians_s"] = [
-            [value * times for value in values]
+            None if values is None else [value * times for value in values]
             for values, times in zip(table["replica_medians_s"], factor, strict=True)
         ]
         table["run"] = past.name

@@ -1,4 +1,4 @@
-"""The one door to measuring, opened as a user would: real pytest runs in processes of their own."""
+"""The one door to measuring, opened as a user would: pytest runs in processes of their own."""
 
 from __future__ import annotations
 

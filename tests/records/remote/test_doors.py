@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,34 +13,14 @@ from typer.testing import CliRunner
 from harness.__main__ import app
 from harness.run.publish import publish
 from harness.run.settings import resolve
-from tests.support import ROOT
 from tests.support.remote_runs import KEY, SECRET, finished
-
-GRID = """
-target = 0.5
-cap_s = 0.01
-replicas = 1
-[base]
-heads = 2
-dim = 8
-[[series]]
-suite = "length"
-length = [16, 32]
-"""
+from tests.support.run_suite import run
 
 
 def measured(folder: Path, url: str) -> subprocess.CompletedProcess[str]:
-    (folder / "tiny.toml").write_text(GRID)
-    words = [
-        "suites/test_length.py", "--benchmark-only", "-p", "no:cacheprovider",
-        "--attn-grid", str(folder / "tiny.toml"), "--attn-device", "cpu",
-        "--attn-backends", "naive", "--attn-pool", "inline", "--attn-results", url,
-        "--attn-reports", str(folder / "reports"),
-    ]  # fmt: skip
-    return subprocess.run(
-        [sys.executable, "-m", "pytest", *words],
-        cwd=ROOT, capture_output=True, text=True, timeout=120,
-    )  # fmt: skip
+    """Run the two unmasked cells of TINY in the process that uploads them."""
+    words = ("--attn-backends", "naive", "--attn-pool", "inline", "-k", "fwd and full")
+    return run(folder, *words, "--attn-results", url)
 
 
 def shown(*words: str) -> list[dict[str, Any]]:
