@@ -112,6 +112,8 @@ def make_case(point: dict[str, Any], device: str) -> Case:
     return Case(device=device, **point)
 
 
+# The backend that ratios compare with, where nobody says another.
+DEFAULT_BASELINE = "naive"
 FOLDER = Path(__file__).resolve().with_name("grids")
 
 # A grid of so many cases is a slip of the pen: at 0.1 s a cell, one backend takes three hours.

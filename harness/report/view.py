@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from harness.cases.grid import DEFAULT_BASELINE
 from harness.records.record import COLUMNS, Record, Status
 from harness.report.panels import FitIndex, Panel, distinct, index_fits, length_panels
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from harness.records.store import Run
 
 RATIO_COLUMNS = ["backend", "length", "ratio", "low", "high"]
-DEFAULT_BASELINE = "naive"
 # Columns that no table or figure shows: dropped once, since every cut of a frame copies them all.
 UNSEEN = [name for name, item in COLUMNS.items() if not item.metadata.get("shown", True)]
 

@@ -21,7 +21,7 @@ ALIKE = {
 }
 
 
-def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+def what_differs(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """Say what a run's facts and those of its continuation disagree on."""
     return [
         f"{word} {_was(word)} {_fact(before, name)!r}, now {_fact(now, name)!r}"
@@ -45,7 +45,7 @@ def read_cut_run(folder: Path, now: Mapping[str, Any]) -> dict[str, list[Observa
 
     ValueError in one line if the grid, the backends or the machine are not the same.
     """
-    wrong = differences(read_facts(folder), now)
+    wrong = what_differs(read_facts(folder), now)
     if wrong:
         raise ValueError(f"{folder.name} cannot be resumed: the {wrong[0]}")
     cells = read_journal(folder / JOURNAL) if (folder / JOURNAL).is_file() else []

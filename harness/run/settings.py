@@ -8,7 +8,7 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.cases.grid import Grid, load_grid
+from harness.cases.grid import DEFAULT_BASELINE, Grid, load_grid
 from harness.records.record import NO_BACKEND, Question
 from harness.records.remote.address import local_folder, remote_url
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from harness.analysis.tracking.track import SecondLook
 
 POOLS = ("local", "inline")
-DEFAULT_BASELINE = "naive"
 
 
 class Kind(Enum):
