@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from harness.cases.masks import MASKS
+from harness.cases.text import one_line
 
 if TYPE_CHECKING:
     import torch
@@ -168,14 +169,13 @@ def wrap_function(name: str, function: Callable[..., Any]) -> Backend:
     return FunctionBackend()
 
 
-def one_line(error: BaseException | str) -> str:
-    """Return the first line of an error's text: no addresses, at most 160 characters."""
+def reason_of(error: BaseException | str) -> str:
+    """Return why a library failed: the first line of its error, without addresses, cut short."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     text = lines[0] if lines else type(error).__name__
     text = re.sub(r"\s*\(Triggered internally at .*", "", text)
     text = re.sub(r"\s*(at )?0x[0-9a-fA-F]+", "", text)
-    text = " ".join(text.split()).rstrip(":")
-    return text if len(text) <= REASON_LENGTH else text[: REASON_LENGTH - 1].rstrip() + "…"
+    return one_line(text.rstrip(": "), REASON_LENGTH)
 
 
 @contextlib.contextmanager
@@ -202,7 +202,7 @@ def load(module: str) -> ModuleType:
         with quiet():
             return importlib.import_module(module)
     except BROKEN as error:
-        raise Unavailable(one_line(f"cannot import {module}: {one_line(error)}")) from None
+        raise Unavailable(reason_of(f"cannot import {module}: {reason_of(error)}")) from None
 
 
 def broken(*modules: str) -> str | None:
@@ -224,9 +224,9 @@ def closest_refusal(text: str) -> str:
         elif refusals and line.strip():
             refusals[-1].append(line.strip())
     if not refusals:
-        return one_line(text)
+        return reason_of(text)
     reason, *others = min(refusals, key=lambda lines: len(lines))
     for other in others:
         if len(reason) + len(other) + 2 <= REASON_LENGTH:
             reason += f"; {other}"
-    return one_line(reason)
+    return reason_of(reason)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.attention.backend import BROKEN, Backend, one_line, quiet
+from harness.attention.backend import BROKEN, Backend, quiet, reason_of
 from harness.attention.works import WORKS
 from harness.cases.case import Case
 
@@ -23,8 +23,8 @@ def probe(backend: Backend, device: str) -> str | None:
         with quiet():
             reason = backend.unavailable(device) or _tiny_calls(backend, device)
     except BROKEN as error:
-        reason = one_line(error)
-    return None if reason is None else one_line(reason)
+        reason = reason_of(error)
+    return None if reason is None else reason_of(reason)
 
 
 def _tiny_calls(backend: Backend, device: str) -> str | None:

@@ -32,7 +32,7 @@ def printable(text: str) -> str:
 def one_line(text: object, length: int = MESSAGE_LENGTH) -> str:
     """Return any text as one printable line of at most so many characters."""
     line = printable(" ".join(str(text)[: 4 * length].split()))
-    return line if len(line) <= length else line[: length - 1] + "…"
+    return line if len(line) <= length else line[: length - 1].rstrip() + "…"
 
 
 def unreadable(path: object, error: object) -> ValueError:

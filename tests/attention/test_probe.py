@@ -18,8 +18,8 @@ from harness.attention.backend import (
     backend,
     closest_refusal,
     load,
-    one_line,
     quiet,
+    reason_of,
 )
 from harness.attention.backends import BACKENDS
 from harness.attention.inputs import Inputs, make_inputs
@@ -118,9 +118,9 @@ def test_a_probe_lets_an_interrupt_through() -> None:
 
 
 def test_one_line() -> None:
-    assert one_line("\n  first <f at 0x7ffe12>  line:\nsecond") == "first <f> line"
-    assert one_line(ValueError()) == "ValueError"
-    assert len(one_line("word " * 100)) <= 160
+    assert reason_of("\n  first <f at 0x7ffe12>  line:\nsecond") == "first <f> line"
+    assert reason_of(ValueError()) == "ValueError"
+    assert len(reason_of("word " * 100)) <= 160
 
 
 def test_quiet_puts_logging_back() -> None:

@@ -27,9 +27,12 @@ mask = ["full", "causal"]
 """
 END = "<<ended with {}>>"
 ONE_BY_ONE = f"""
-import json, sys, pytest
+import json, os, sys, pandas, pytest, harness.run.session
 for words in json.loads(sys.argv[1]):
-    print({END!r}.format(int(pytest.main(words))), flush=True)
+    if not (child := os.fork()):
+        print({END!r}.format(int(pytest.main(words))), flush=True)
+        os._exit(0)
+    os.waitpid(child, 0)
 """
 
 
@@ -75,7 +78,7 @@ def start(folder: Path, *options: str, grid: str = TINY) -> subprocess.Popen[str
 
 
 def run_one_by_one(*commands: list[str]) -> list[Ended]:
-    """Give commands that measure nothing to one process: all but the first start at once."""
+    """Run commands that measure nothing in copies of one process, which has loaded the suite."""
     words = json.dumps([one[3:] for one in commands])
     done = subprocess.run(
         [sys.executable, "-c", ONE_BY_ONE, words],

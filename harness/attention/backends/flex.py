@@ -6,7 +6,7 @@ import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from harness.attention.backend import Backend, Call, Unsupported, backend, one_line
+from harness.attention.backend import Backend, Call, Unsupported, backend, reason_of
 from harness.cases.masks import MASKS, alibi_slopes
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Flex(Backend):
             except (InductorError, CannotTrace) as error:
                 if "NotImplementedError" not in str(error):
                     raise
-                reason = one_line(str(error).partition("NotImplementedError: ")[2])
+                reason = reason_of(str(error).partition("NotImplementedError: ")[2])
             raise Unsupported(reason)
 
         return call

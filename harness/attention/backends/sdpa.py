@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from harness.attention.backend import Backend, Call, Unsupported, backend, one_line
+from harness.attention.backend import Backend, Call, Unsupported, backend, reason_of
 from harness.cases.masks import MASKS
 
 if TYPE_CHECKING:
@@ -72,9 +72,9 @@ def refusal(call: Call, error: Exception) -> str:
             call()
         except RuntimeError as again:
             error = again
-    texts = [one_line(str(item.message)) for item in heard]
+    texts = [reason_of(str(item.message)) for item in heard]
     told = [text for text in texts if "not used because" not in text and "disabled" not in text]
-    return told[0] if told else f"torch refuses: {one_line(str(error).partition('. ')[0])}"
+    return told[0] if told else f"torch refuses: {reason_of(str(error).partition('. ')[0])}"
 
 
 @backend
