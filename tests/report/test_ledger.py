@@ -10,26 +10,23 @@ import pytest
 
 from harness.analysis.claims import CLAIMS
 from harness.report.claims_table import Entry, anchor, entries, links, listed, named, rank
-from harness.report.markdown import SECTIONS, build_report
+from harness.report.markdown import SECTIONS
 from harness.report.summary import LINES, claim_lines, contrary
-from harness.report.view import make_view
+from harness.report.view import View
 from tests.support import fixed_views as stubs
-from tests.support.made_runs import write_run
 
 REQUIRED = [f"A{n}" for n in range(1, 14)] + ["B1", "B2"] + [f"C{n}" for n in range(1, 15)]
 BEYOND = ["D-alibi", "D-cross", "D-gqa", "D-gqa-time", "D-varlen", "D-window", "D-window-mask"]
 
 
 @pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> str:
-    folder = tmp_path_factory.mktemp("ledger")
-    path = build_report(write_run(folder / "results" / "made"), folder / "reports")
-    return path.read_text(encoding="utf-8")
+def text(report: Path) -> str:
+    return (report / "README.md").read_text(encoding="utf-8")
 
 
-def ledger_rows(report: str) -> list[list[str]]:
+def ledger_rows(text: str) -> list[list[str]]:
     """Return the cells of the first table of the report."""
-    lines = report[report.index("| claim |") :].split("\n\n")[0].splitlines()[2:]
+    lines = text[text.index("| claim |") :].split("\n\n")[0].splitlines()[2:]
     return [line.strip("| ").split(" | ") for line in lines]
 
 
@@ -39,8 +36,8 @@ def entry(*words: str, **fields: object) -> Entry:
     return found
 
 
-def test_every_id_has_one_line_in_the_order_of_the_ledger(report: str) -> None:
-    ids = [row[0] for row in ledger_rows(report)]
+def test_every_id_has_one_line_in_the_order_of_the_ledger(text: str) -> None:
+    ids = [row[0] for row in ledger_rows(text)]
     assert Counter(ids).most_common(1)[0][1] == 1
     assert [each for each in ids if not each.startswith("D-")] == REQUIRED
     assert set(BEYOND) <= set(ids)
@@ -48,19 +45,19 @@ def test_every_id_has_one_line_in_the_order_of_the_ledger(report: str) -> None:
     assert len(ids) == len(CLAIMS)
 
 
-def test_a_claim_that_nothing_bears_on_says_so(report: str) -> None:
-    rows = {row[0]: row for row in ledger_rows(report)}
+def test_a_claim_that_nothing_bears_on_says_so(text: str) -> None:
+    rows = {row[0]: row for row in ledger_rows(text)}
     assert rows["D-gqa"][3:5] == ["not measured", "no cell of this run bears on it"]
     assert rows["C3"][3] != "not measured"
     assert all(all(cell.strip() for cell in row) for row in rows.values())
 
 
-def test_every_link_leads_to_a_heading_of_the_report(report: str) -> None:
-    headings = [anchor(title) for title in re.findall(r"^#+ (.+)$", report, re.MULTILINE)]
-    linked = re.findall(r"\]\(#([^)]+)\)", report)
+def test_every_link_leads_to_a_heading_of_the_report(text: str) -> None:
+    headings = [anchor(title) for title in re.findall(r"^#+ (.+)$", text, re.MULTILINE)]
+    linked = re.findall(r"\]\(#([^)]+)\)", text)
     assert set(linked) <= set(headings)
     assert all(headings.count(target) == 1 for target in set(linked))
-    own = [row[5] for row in ledger_rows(report)]
+    own = [row[5] for row in ledger_rows(text)]
     assert all(cell.startswith("[series](#") for cell in own)
     assert any("[Peak memory](#peak-memory)" in cell for cell in own)
 
@@ -103,9 +100,8 @@ def test_what_was_observed_is_a_figure_a_span_or_a_reason() -> None:
 
 
 @pytest.mark.parametrize("width", [60, 80, 100])
-def test_each_claim_is_one_line_of_the_terminal(width: int, tmp_path: Path) -> None:
-    view = make_view(write_run(tmp_path / "made"))
-    ledger = entries(CLAIMS, view.verdicts)
+def test_each_claim_is_one_line_of_the_terminal(width: int, judged: View) -> None:
+    ledger = entries(CLAIMS, judged.verdicts)
     lines = [line for _, line in claim_lines(ledger, width=width)]
     assert len(lines) == len(CLAIMS)
     assert all(len(line) <= width and "\n" not in line for line in lines)

@@ -11,7 +11,10 @@ import pytest
 
 from harness.cases.case import Case
 from harness.records.record import Status
-from harness.report.markdown import SECTIONS, build_report, write_report
+from harness.records.store import Run
+from harness.report.figures.canvas import Gallery
+from harness.report.markdown import SECTIONS, build_report, render
+from harness.report.view import View
 from tests.support import ROOT, golden
 from tests.support import fixed_views as stubs
 from tests.support.made_runs import cell, full_cells, write_cut, write_run
@@ -32,72 +35,54 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("built")
-    with pytest.MonkeyPatch.context() as monkeypatch:
-        run = write_run(folder / "results" / "made")
-        write_report(stubs.stub_view(run, monkeypatch), folder / "reports")
-    return folder
+def text(report: Path) -> str:
+    return (report / "README.md").read_text(encoding="utf-8")
 
 
-def test_the_report_is_as_it_was(built: Path) -> None:
-    golden.check("README.md", (built / "reports/made/README.md").read_text(encoding="utf-8"))
+def test_the_report_is_as_it_was(
+    made: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("harness.report.figures.canvas.write_png", lambda *given: None)
+    golden.check("README.md", render(stubs.stub_view(made, monkeypatch), Gallery(tmp_path)))
 
 
-def test_every_section_is_there_in_order(built: Path) -> None:
-    text = (built / "reports/made/README.md").read_text(encoding="utf-8")
+def test_every_section_is_there_in_order(text: str) -> None:
     assert re.findall(r"^## (.+)$", text, re.MULTILINE) == list(SECTIONS)
 
 
-def test_every_figure_is_linked_and_none_is_empty(built: Path) -> None:
-    text = (built / "reports/made/README.md").read_text(encoding="utf-8")
+def test_every_figure_is_linked_and_none_is_empty(report: Path, text: str) -> None:
     linked = set(re.findall(r"\]\((figures/[^)]+)\)", text))
-    drawn = {path for path in files(built / "reports/made") if path.endswith(".png")}
+    drawn = {path for path in files(report) if path.endswith(".png")}
     assert linked == drawn
     assert len(drawn) >= 12
-    assert all((built / "reports/made" / path).stat().st_size > 10_000 for path in drawn)
+    assert all((report / path).stat().st_size > 10_000 for path in drawn)
 
 
-def test_nothing_hostile_is_carried(built: Path) -> None:
-    text = (built / "reports/made/README.md").read_text(encoding="utf-8")
+def test_nothing_hostile_is_carried(text: str) -> None:
     ours = {"<details>", "</details>", "<summary>", "</summary>"}
     assert set(re.findall(r"<[^>]*>", text)) <= ours
     assert "&lt;script&gt;" in text
     assert "O(T" not in text
 
 
-def test_verdicts_lie_in_both_folders(built: Path) -> None:
-    texts = [
-        (built / place / "made/verdicts.json").read_text() for place in ("results", "reports")
-    ]
+def test_verdicts_lie_in_both_folders(made: Run, judged: View, report: Path) -> None:
+    texts = [(place / "verdicts.json").read_text() for place in (made.folder, report)]
     assert texts[0] == texts[1]
     rows = json.loads(texts[0])
-    assert len(rows) == len(stubs.VERDICTS)
+    assert len(rows) == len(judged.verdicts)
     assert set(rows[0]) == {
         "claim", "series", "verdict", "observed", "low", "high", "expected", "reason",
     }  # fmt: skip
 
 
-def test_two_processes_write_the_same_bytes(tmp_path: Path) -> None:
-    made = [
-        cell(backend, "length", Case.square(length, mask=mask), "made")
-        for mask in ("full", "causal")
-        for length in (64, 128, 256, 512, 1024, 2048)
-        for backend in ("naive", "rowwise", "sdpa", "sdpa-flash")
-    ]
-    run = write_run(tmp_path / "results" / "made", cells=made)
-    children = [start(run.folder, tmp_path / seed, seed) for seed in ("1", "2")]
-    assert [child.wait(timeout=120) for child in children] == [0, 0]
-    one, two = files(tmp_path / "1"), files(tmp_path / "2")
+def test_another_process_writes_the_same_bytes(made: Run, report: Path, tmp_path: Path) -> None:
+    """One that has warnings as errors, and a hash seed of its own."""
+    command = [sys.executable, "-W", "error", "-c", PROGRAM, str(made.folder), str(tmp_path)]
+    subprocess.run(command, cwd=ROOT, env=os.environ | {"PYTHONHASHSEED": "1"}, check=True)
+    one, two = files(report), files(tmp_path / made.name)
     assert len(one) > 8
     assert [name for name in one if one[name] != two[name]] == []
     assert set(one) == set(two)
-
-
-def start(folder: Path, reports: Path, seed: str) -> subprocess.Popen[bytes]:
-    """Build a report in a process of its own, with warnings as errors and its own hash seed."""
-    command = [sys.executable, "-W", "error", "-c", PROGRAM, str(folder), str(reports)]
-    return subprocess.Popen(command, cwd=ROOT, env=os.environ | {"PYTHONHASHSEED": seed})
 
 
 def test_figures_of_an_older_build_are_removed(tmp_path: Path) -> None:

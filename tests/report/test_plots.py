@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,15 +14,7 @@ from harness.report.figures.lines import draw_lines, from_top
 from harness.report.panels import axis_panel
 from harness.report.tables.noise import noise_frame
 from harness.report.view import View
-from tests.support import fixed_views as stubs
-from tests.support.made_runs import cell, write_run
-
-
-@pytest.fixture(scope="module")
-def view(tmp_path_factory: pytest.TempPathFactory) -> Iterator[View]:
-    with pytest.MonkeyPatch.context() as monkeypatch:
-        run = write_run(tmp_path_factory.mktemp("results") / "made")
-        yield stubs.stub_view(run, monkeypatch)
+from tests.support.made_runs import cell
 
 
 def png_size(path: Path) -> tuple[int, int]:

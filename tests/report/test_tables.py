@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
@@ -26,13 +25,6 @@ from harness.report.words.markup import markdown_table
 from tests.support import fixed_views as stubs
 from tests.support import golden
 from tests.support.made_runs import HOSTILE, write_run
-
-
-@pytest.fixture(scope="module")
-def view(tmp_path_factory: pytest.TempPathFactory) -> Iterator[View]:
-    with pytest.MonkeyPatch.context() as monkeypatch:
-        run = write_run(tmp_path_factory.mktemp("results") / "made")
-        yield stubs.stub_view(run, monkeypatch)
 
 
 def test_every_table_is_as_it_was(view: View) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from harness.records.store import Run
 from harness.report.terminal import print_view
 from harness.report.view import View, make_view
 from tests.support import fixed_views as stubs
@@ -25,8 +26,8 @@ def widest(text: str) -> int:
     return max(len(line) for line in text.splitlines())
 
 
-def test_the_summary_is_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = printed(stubs.stub_view(write_run(tmp_path / "made"), monkeypatch))
+def test_the_summary_is_as_it_was(made: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = printed(stubs.stub_view(made, monkeypatch))
     golden.check("summary.txt", text)
     assert widest(text) <= 100
     assert "\x1b" not in text
@@ -34,17 +35,17 @@ def test_the_summary_is_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.parametrize("width", [60, 80, 100, 200])
 def test_a_terminal_of_any_width_is_not_overrun(
-    width: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    width: int, made: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    view = stubs.stub_view(write_run(tmp_path / "made"), monkeypatch)
+    view = stubs.stub_view(made, monkeypatch)
     text = printed(view, width=width, force_terminal=True, color_system=None)
     assert widest(text) <= min(width, 100)
     assert "naive" in text
     assert "T=4096" in text
 
 
-def test_real_verdicts_fit(tmp_path: Path) -> None:
-    text = printed(make_view(write_run(tmp_path / "made")))
+def test_real_verdicts_fit(judged: View) -> None:
+    text = printed(judged)
     assert widest(text) <= 100
     assert text.rstrip().endswith("Report: reports/made/README.md")
     assert "C1 " in text
